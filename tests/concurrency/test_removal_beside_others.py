@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 
 import pytest
 
@@ -27,7 +26,6 @@ from tests.concurrency.test_removal_beside_writers import (
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.removal import (
-    NONE_MODE,
     insert_one_file,
     live,
     metrics,
@@ -173,15 +171,3 @@ def test_partition_values_too_long_for_a_path_are_kept(table: Table) -> None:
 
     assert_left(table, rows)
     assert max(len(path) for path in live(table.log)) < 200
-
-
-@pytest.mark.parametrize("value", ["400000d"])
-def test_timeout_may_be_longer_than_a_thousand_years(
-    table: Table, conf: Callable[[str, str], None], value: str
-) -> None:
-    used(table)
-    conf(TIMEOUT, value)
-
-    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-
-    assert_left(table, table.rows())

@@ -95,46 +95,21 @@ class TestRefusals:
 
 class TestSchemas:
     @on_schemas
-    def test_columns_have_the_paths_of_delta(self, delta: DeltaFunctions, schema: Schema) -> None:
+    def test_paths_names_ids_and_mapping_metadata_are_those_of_delta(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
         for form in both_forms(delta, schema):
             physical = walk(form, name=physical_name)
             pairs = zip(walk(form), physical, strict=True)
             paths = {logical: path for (logical, _), (path, _) in pairs}
-
             assert paths == delta.physical_paths(form)
-
-    @on_schemas
-    def test_columns_have_the_physical_names_of_delta(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
-        for form in both_forms(delta, schema):
             for _, field in walk(form)[:20]:
                 assert physical_name(field) == delta.physical_name(field)
-
-    @on_schemas
-    def test_mapping_metadata_is_dropped_as_by_delta(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
-        for form in both_forms(delta, schema):
-            dropped = drop_column_mapping_metadata(form)
-
-            assert dropped == delta.drop_column_mapping_metadata(form) == schema
-
-    @on_schemas
-    def test_highest_column_id_is_that_of_delta(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
-        for form in both_forms(delta, schema):
             assert find_max_column_id(form) == delta.find_max_column_id(form)
-
-    @on_schemas
-    def test_mapping_metadata_is_found_as_by_delta(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
-        for form in both_forms(delta, schema):
-            ours = schema_has_column_mapping_metadata(form)
-
-            assert ours == delta.schema_has_column_mapping_metadata(form)
+            has_metadata = schema_has_column_mapping_metadata(form)
+            assert has_metadata == delta.schema_has_column_mapping_metadata(form)
+            dropped = drop_column_mapping_metadata(form)
+            assert dropped == delta.drop_column_mapping_metadata(form) == schema
 
     def test_reserved_keys_are_those_of_delta(self, delta: DeltaFunctions) -> None:
         assert delta.column_mapping_metadata_keys() == COLUMN_MAPPING_METADATA_KEYS

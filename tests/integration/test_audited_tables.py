@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -364,20 +362,3 @@ def test_exit_code_is_2_when_a_table_is_missing_and_the_rest_is_audited(
     told = capsys.readouterr()
     assert "DELTA_MISSING_DELTA_TABLE" in told.err
     assert len(told.out.splitlines()) == 2
-
-
-@pytest.mark.matrix  # a survey starts its session in the same way
-@NO_FLAG
-def test_command_starts_its_own_session(broken: Table, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "spark_ext", "audit", str(broken.path), "--json"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-
-    assert done.returncode == 1, done.stderr
-    assert [json.loads(line)["check"] for line in done.stdout.splitlines()] == [
-        "file_missing",
-        "feature_without_flag",
-    ]

@@ -28,7 +28,7 @@ from tests.integration.lakehouse_tables import (
 )
 from tests.support.delta_table import Table
 from tests.support.odd_disk import OddDisk
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
@@ -187,24 +187,27 @@ def test_second_signal_does_not_wait_for_what_the_first_one_cancelled(
     files = set((tmp_path / "a").rglob("*.parquet"))
     handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     tracker = spark.sparkContext.statusTracker()
+    has_ended = threading.Event()
     disk.hold()
 
     def signal_twice() -> None:
-        wait_until(lambda: disk.is_waiting, "a copy")
-        os.kill(os.getpid(), signal.SIGTERM)
-        wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
-        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            wait_until(lambda: disk.is_waiting, "a copy")
+            os.kill(os.getpid(), signal.SIGTERM)
+            wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
+            os.kill(os.getpid(), signal.SIGINT)
+            # The task of the cancelled copy waits for the disk until the call has ended.
+            has_ended.wait(PATIENCE)
+        finally:
+            disk.release()
 
     waiter = threading.Thread(target=signal_twice)
     waiter.start()
-    try:
-        with pytest.raises(LakehouseInterrupted) as raised:
-            quiet(spark_ext.remove_column_mapping, spark, *paths, parallel=1, order="survey")
-        # The task of the cancelled copy still waits for the disk.
-        assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
-    finally:
-        waiter.join()
-        disk.release()
+    with pytest.raises(LakehouseInterrupted) as raised:
+        quiet(spark_ext.remove_column_mapping, spark, *paths, parallel=1, order="survey")
+    has_ended.set()
+    waiter.join()
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
 
     report = raised.value.report
     assert (raised.value.signal, report.interrupted) == (signal.SIGTERM, "SIGTERM")

@@ -25,6 +25,7 @@ from tests.support.removal import (
     setting,
     untouched,
 )
+from tests.support.session_conf import session_conf
 from tests.support.table_files import rows_in_files
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
@@ -269,17 +270,25 @@ def assert_by_delta(log: TableLog) -> None:
     assert not set(before) & set(log.live_files)
 
 
-def test_invalid_setting_is_refused(table: Table) -> None:
+def test_removal_is_refused_when_a_setting_is_invalid(table: Table, tmp_path: Path) -> None:
     renamed(table)
+    untracked = Table(table.spark, tmp_path / "untracked").create("a INT", NAME_MODE)
+    timeout, store_copy = f"{SETTING}.timeout", f"{SETTING}.storeCopy"
 
-    with (
-        setting(table, "move"),
-        untouched(table),
-        table.refusal("USAGE_TRACKING_INVALID_SETTING") as refused,
-    ):
-        disable(table)
-
-    assert refused.value.getMessageParameters()["setting"] == SETTING
+    for removed, key, value in [
+        (table, SETTING, "move"),
+        (untracked, SETTING, "move"),
+        (table, timeout, "soon"),
+        (table, timeout, "-1s"),
+        (table, store_copy, "perhaps"),
+    ]:
+        with (
+            session_conf(table.spark, {key: value}),
+            untouched(removed),
+            removed.refusal("USAGE_TRACKING_INVALID_SETTING") as refused,
+        ):
+            disable(removed)
+        assert refused.value.getMessageParameters()["setting"] == key
 
 
 def test_tracked_table_is_rewritten_when_the_setting_is_rewrite(table: Table) -> None:

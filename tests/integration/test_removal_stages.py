@@ -247,14 +247,6 @@ def test_metadata_only_removal_is_a_rewrite_when_the_setting_says(
     assert [(why.reason, why.detail) for why in first.reasons] == [("REMOVAL_SETTING", "rewrite")]
 
 
-def test_unknown_setting_is_refused(table: Table, conf: SetConf) -> None:
-    table.create("a INT", NAME_MODE)
-    conf(REMOVAL, "move")
-
-    with table.refusal("USAGE_TRACKING_INVALID_SETTING"):
-        table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
-
-
 def test_sql_returns_the_same_stages_as_python(named_table: Table) -> None:
     named_table.create_tracked()
     usage = UsageTracking.forName(named_table.spark, "named")

@@ -13,6 +13,7 @@ from delta.tables import DeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import UUID
+from tests.support.variants import in_matrix
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 DOWNGRADE = "spark.databricks.delta.restore.protocolDowngradeAllowed"
@@ -96,8 +97,11 @@ def test_restore_to_a_timestamp_before_an_add_sets_the_flag(table: Table) -> Non
 
 
 @EVERY_WAY
-def test_restore_to_before_an_add_sets_the_flag(table: Table, restore_by: Restore) -> None:
-    table.create_tracked("a INT")
+@pytest.mark.parametrize("mode", ["name", *in_matrix("id")])
+def test_restore_to_before_an_add_sets_the_flag(
+    table: Table, restore_by: Restore, mode: str
+) -> None:
+    table.create("a INT", TRACKED, f"'delta.columnMapping.mode' = '{mode}'")
     table.insert("(1)")
     table.alter("ADD COLUMN b INT")
     table.insert("(2, 20)")
@@ -108,9 +112,11 @@ def test_restore_to_before_an_add_sets_the_flag(table: Table, restore_by: Restor
     added = table.log
     table.insert("(3, 30)")
 
+    assert restored.configuration["delta.columnMapping.mode"] == mode
     assert (restored.is_tracked, restored.flag) == (True, "true")
     assert (restored.columns, restored.max_column_id) == ({"a": (1, "a")}, 2)
     assert (added.flag, added.columns["b"]) == ("true", (3, UUID))
+    assert set(table.log.parquet_field_ids().values()) == {1, 3}
     assert table.log.written_columns() == ["a", UUID]
     assert table.rows() == [(1, None), (3, 30)]
 
@@ -153,27 +159,6 @@ def test_restore_to_before_a_rename_or_drop_keeps_the_flag_true(
     assert (table.log.flag, table.log.columns["d"]) == ("true", (4, UUID))
     assert table.log.written_columns() == ["a", "b", UUID]
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
-
-
-@pytest.mark.matrix
-def test_restore_to_before_an_add_in_id_mode_sets_the_flag(table: Table) -> None:
-    table.create("a INT", TRACKED, ID_MODE)
-    table.insert("(1)")
-    table.alter("ADD COLUMN b INT")
-    table.insert("(2, 20)")
-    with table.one_commit():
-        restore(table, 1)
-    restored = table.log
-    table.alter("ADD COLUMN b INT")
-    table.insert("(3, 30)")
-
-    assert restored.configuration["delta.columnMapping.mode"] == "id"
-    assert (restored.is_tracked, restored.flag) == (True, "true")
-    assert (restored.columns, restored.max_column_id) == ({"a": (1, "a")}, 2)
-    assert (table.log.flag, table.log.columns["b"]) == ("true", (3, UUID))
-    assert set(table.log.parquet_field_ids().values()) == {1, 3}
-    assert table.log.written_columns() == ["a", UUID]
-    assert table.rows() == [(1, None), (3, 30)]
 
 
 def test_restore_to_a_later_version_restores_ids_and_names(table: Table) -> None:

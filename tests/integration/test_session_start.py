@@ -36,6 +36,8 @@ from tests.support.processes import in_new_process
 from tests.support.releases import DELTA_COORDINATES, DELTA_VERSION, TESTED_DELTAS
 from tests.support.table_log import TableLog, is_uuid_name
 
+DELTAS_VERSION = "io/delta/package$.class"
+
 
 @pytest.fixture(scope="module")
 def delta_jars(spark: SparkSession) -> list[str]:
@@ -137,11 +139,11 @@ def test_session_without_delta_does_not_start(tmp_path: Path) -> None:
         assert failure.parameters["supported"] == TESTED_DELTAS
 
 
-def with_changed_delta(jars: list[str], to: Path, entry: str, text: str, other: str) -> list[str]:
-    """Returns the jars, Delta's with another text in the constants of one class."""
-    change = {entry: with_other_name(text, other)}
+def with_changed_delta(jars: list[str], to: Path, *changes: tuple[str, str, str]) -> list[str]:
+    """Returns the jars, Delta's with another text in the constants of some classes."""
+    changed = {entry: with_other_name(text, other) for entry, text, other in changes}
     return [
-        changed_jar(jar, to, change) if "delta-spark" in Path(jar).name else jar for jar in jars
+        changed_jar(jar, to, changed) if "delta-spark" in Path(jar).name else jar for jar in jars
     ]
 
 
@@ -159,15 +161,32 @@ def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | No
     return failure, started, tracked is not None
 
 
-def test_delta_is_refused_when_one_hook_does_not_match(
+def test_delta_is_refused_when_a_hook_does_not_match_or_a_called_method_is_missing(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
+    """Delta has the version of a vendor."""
+    version = f"{DELTA_VERSION}.5.2"
     other = with_changed_delta(
         delta_jars,
         tmp_path / "delta.jar",
-        "org/apache/spark/sql/delta/DeltaColumnMapping$.class",
-        "verifyAndUpdateMetadataChange",
-        "verifyAndUpdateMetadataChance",
+        (DELTAS_VERSION, DELTA_VERSION, version),
+        (
+            "org/apache/spark/sql/delta/DeltaColumnMapping$.class",
+            "verifyAndUpdateMetadataChange",
+            "verifyAndUpdateMetadataChance",
+        ),
+        # A private method.
+        (
+            "org/apache/spark/sql/delta/commands/OptimizeExecutor.class",
+            "runOptimizeBinJob",
+            "runVendorsBinJob",
+        ),
+        # A method that our classes call, and no hook names.
+        (
+            "org/apache/spark/sql/delta/DeltaErrors.class",
+            "cannotModifyTableProperty",
+            "vendorsTableProperty",
+        ),
     )
     jars = [our_jar(), *other]
 
@@ -177,9 +196,11 @@ def test_delta_is_refused_when_one_hook_does_not_match(
     assert failure.type == "AnalysisException"
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
     assert failure.sql_state == "0A000"
-    assert failure.parameters["version"] == DELTA_VERSION
+    assert failure.parameters["version"] == version
     assert failure.parameters["supported"] == TESTED_DELTAS
     assert "verifyAndUpdateMetadataChange" in failure.parameters["mismatches"]
+    assert "runOptimizeBinJob" in failure.parameters["mismatches"]
+    assert "cannotModifyTableProperty" in failure.parameters["mismatches"]
     assert "allSupportedFeaturesMap" not in failure.parameters["mismatches"]
     assert not started
     assert feature_is_unknown
@@ -231,8 +252,8 @@ def log_of_a_start(home: Path, jars: list[str]) -> tuple[list[str], str | None]:
 def test_delta_that_the_hooks_fit_starts_with_a_warning_when_it_is_newer(
     tmp_path: Path, delta_jars: list[str], version: str
 ) -> None:
-    entry = "io/delta/package$.class"
-    jars = with_changed_delta(delta_jars, tmp_path / "delta.jar", entry, DELTA_VERSION, version)
+    change = (DELTAS_VERSION, DELTA_VERSION, version)
+    jars = with_changed_delta(delta_jars, tmp_path / "delta.jar", change)
 
     logged, _ = in_new_process(log_of_a_start, tmp_path, [our_jar(), *jars])
 
@@ -252,9 +273,11 @@ def test_delta_is_unchanged_when_it_has_the_feature_itself(
     newer = with_changed_delta(
         delta_jars,
         tmp_path / "delta.jar",
-        "org/apache/spark/sql/delta/AllowColumnDefaultsTableFeature$.class",
-        "allowColumnDefaults",
-        "columnMappingUsageTracking",
+        (
+            "org/apache/spark/sql/delta/AllowColumnDefaultsTableFeature$.class",
+            "allowColumnDefaults",
+            "columnMappingUsageTracking",
+        ),
     )
 
     logged, unknown = in_new_process(log_of_a_start, tmp_path, [our_jar(), *newer])

@@ -612,11 +612,23 @@ def test_command_fails_when_a_schema_does_not_exist(
     assert (printed.out, printed.err[:19]) == ("", "[SCHEMA_NOT_FOUND] ")
 
 
+# Each starts a session of its own in one JVM, since the first one stops its session.
+SURVEY_AND_AUDIT = """
+import sys
+from spark_ext.__main__ import main
+assert main(["survey", "lake", "default", "--json"]) == 0
+sys.exit(main(["audit", sys.argv[1], "--json"]))
+"""
+
+
 @pytest.mark.parametrize("catalog", ["in-memory", pytest.param("hive", marks=pytest.mark.matrix)])
-def test_command_starts_a_session_with_the_settings_of_the_user(
+@pytest.mark.broken_table("file_missing")
+def test_commands_start_sessions_with_the_settings_of_the_user(
     spark: SparkSession, lake: Path, tmp_path: Path, catalog: str
 ) -> None:
     log = write(spark, lake / "own" / "t")
+    broken = write(spark, tmp_path / "broken")
+    (broken.path / next(iter(broken.live_files))).unlink()
     settings = {
         "spark.sql.catalog.lake": "ListingCatalog",
         "spark.sql.catalog.lake.root": lake,
@@ -633,7 +645,7 @@ def test_command_starts_a_session_with_the_settings_of_the_user(
     (conf / "spark-defaults.conf").write_text("\n".join(lines))
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "spark_ext", "survey", "lake", "default", "--json"],
+            [sys.executable, "-c", SURVEY_AND_AUDIT, str(broken.path)],
             capture_output=True,
             text=True,
             cwd=tmp_path,
@@ -642,10 +654,11 @@ def test_command_starts_a_session_with_the_settings_of_the_user(
     finally:
         shutil.rmtree(lake / "own")
 
-    assert done.returncode == 0, done.stderr
-    table, sums = map(json.loads, done.stdout.splitlines())
+    assert done.returncode == 1, done.stderr
+    table, sums, finding = map(json.loads, done.stdout.splitlines())
     assert (table["table"], table["unmapped"]) == ("lake.own.t", "METADATA")
     assert table["sizeInBytes"] == sum(log.live_files.values())
     assert sums["sums"]["numTables"] == 1
+    assert finding["check"] == "file_missing"
     assert "\nsurvey: 1 of 1 tables, " in done.stderr
     assert (tmp_path / "metastore").exists() == (catalog == "hive")

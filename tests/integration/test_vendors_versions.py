@@ -43,7 +43,6 @@ SPARK, DELTA = pyspark.__version__, version("delta-spark")
 SPARKS_VERSION = "spark-version-info.properties"
 DELTAS_VERSION = "io/delta/package$.class"
 EXECUTOR = "org/apache/spark/sql/delta/commands/OptimizeExecutor.class"
-ERRORS = "org/apache/spark/sql/delta/DeltaErrors.class"
 ALTER = "org/apache/spark/sql/delta/commands/AlterTableSetPropertiesDeltaCommand.class"
 
 
@@ -216,22 +215,6 @@ def test_delta_of_the_defaults_runs_unless_configure_replaces_it(
 def test_pair_is_served_when_a_vendor_mended_it(tmp_path: Path, delta_jars: list[str]) -> None:
     """Spark 4.1.2 as it was released lacks a class that Delta 4.2.0 needs; one has it."""
     assert_served(Vendor("4.1.2", "4.2.0.dataproc-1"), tmp_path, delta_jars)
-
-
-@each_vendor("fabric")
-def test_delta_without_methods_that_ours_need_is_refused(
-    tmp_path: Path, delta_jars: list[str], vendor: Vendor
-) -> None:
-    """A hook needs a private method; our classes call another one, which no hook names."""
-    needed = {EXECUTOR: "runOptimizeBinJob", ERRORS: "cannotModifyTableProperty"}
-    changed = {file: with_other_name(name, f"vendors_{name}") for file, name in needed.items()}
-
-    failure = refusal_of(vendor, tmp_path, delta_jars, **changed)
-
-    assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
-    assert failure.parameters["version"] == vendor.delta
-    for name in needed.values():
-        assert name in failure.parameters["mismatches"]
 
 
 @pytest.mark.matrix

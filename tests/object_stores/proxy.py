@@ -54,14 +54,6 @@ class Proxy:
         matches = wanted(None, key, None, None)
         return Counter(request.kind for request in self.requests if matches(request))
 
-    @property
-    def bytes_up(self) -> int:
-        return sum(request.sent for request in self.requests)
-
-    @property
-    def bytes_down(self) -> int:
-        return sum(request.received for request in self.requests)
-
     def forget(self) -> None:
         """Forgets all requests so far."""
         with self._lock:

@@ -175,14 +175,15 @@ def test_copies_keep_deletion_vectors(table: Table, store: Store) -> None:
     uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.COPY_PART] == 1
-    assert uploaded.rows() == table.rows()
-    assert all(row[0] % 3 for row in uploaded.rows())  # type: ignore[operator]
+    rows = uploaded.rows()
+    assert rows == table.rows()
+    assert all(row[0] % 3 for row in rows)  # type: ignore[operator]
 
 
 def test_removal_copies_deletion_vectors_of_a_clones_source(table: Table, store: Store) -> None:
     table_with_a_vector(table)
     source = upload(table, store)
-    clone = Uploaded(table.spark, store, "clone", table.path.with_name("clone"))
+    clone = Uploaded(table.spark, store, "clone")
     table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}")
 
     clone.remove_mapping()
@@ -219,16 +220,6 @@ def test_executors_copy_when_the_setting_is_false(
     assert asked.pop(Kind.UPLOAD_PART) == 3
     limit = 6 + 2 + 12 // 8 if asks_for_pieces else 6
     assert sum(asked.values()) <= limit, asked
-
-
-def test_removal_fails_when_the_setting_is_invalid(table: Table) -> None:
-    renamed_table(table, megabytes=1)
-
-    with (
-        session_conf(table.spark, {STORE_COPY: "perhaps"}),
-        table.refusal("USAGE_TRACKING_INVALID_SETTING"),
-    ):
-        table.alter(REMOVE_MAPPING)
 
 
 def test_executors_copy_when_multipart_uploads_are_disabled(

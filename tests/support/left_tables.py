@@ -133,7 +133,10 @@ class Folders:
 
     def tables(self, folder: str) -> Iterator[str]:
         """Returns each folder with a log. Tables contain no tables."""
-        changed = os.stat(folder).st_mtime_ns
+        try:
+            changed = os.stat(folder).st_mtime_ns
+        except FileNotFoundError:  # a server or a session deletes its own folders
+            return
         seen, inside = self._seen.get(folder, (0, []))
         if seen != changed:
             with os.scandir(folder) as entries:

@@ -51,12 +51,6 @@ def rows(*tables: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-UNREAD = {
-    "name": "db.t",
-    **dict.fromkeys(("facts", "version", "location", "error", "message")),
-}
-
-
 def row(text: str) -> dict[str, Any]:
     (found,) = rows(
         {

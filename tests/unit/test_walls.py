@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -111,6 +112,7 @@ NO_CODE = re.compile(
 )
 
 
+@cache
 def modules() -> dict[str, Path]:
     return {module_name(path): path for path in PACKAGE.rglob("*.py")}
 
@@ -204,6 +206,7 @@ def test_import_loads_only_allowed_libraries(statement: str, expected: set[str])
     assert not [name for name in done.stdout.split() if name.startswith("spark_ext.api")]
 
 
+@cache
 def java_files() -> dict[Path, str]:
     return {path.relative_to(JAVA): path.read_text() for path in JAVA.rglob("*.java")}
 

@@ -5,7 +5,6 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.util.CallSite;
 import org.apache.spark.util.Utils;
 import scala.Function1;
-import scala.runtime.AbstractFunction1;
 
 /**
  * Names and describes the Spark jobs that our code starts, for Spark's pages.
@@ -38,7 +37,10 @@ public final class JobNames {
     if (context.getLocalProperty(SHORT_FORM) != null) {
       return jobs.run();
     }
-    CallSite statement = Utils.getCallSite(new ExcludedClasses());
+    // Excludes Spark's classes and ours.
+    Function1<String, Object> ofSpark = Utils.getCallSite$default$1();
+    CallSite statement =
+        Utils.getCallSite(name -> name.startsWith(OURS) || (boolean) ofSpark.apply(name));
     String before = context.getLocalProperty(LONG_FORM);
     context.setLocalProperty(SHORT_FORM, statement.shortForm());
     context.setLocalProperty(LONG_FORM, statement.longForm());
@@ -63,16 +65,6 @@ public final class JobNames {
       return jobs.run();
     } finally {
       context.setLocalProperty(DESCRIPTION, before);
-    }
-  }
-
-  /** Excludes Spark's classes and ours from the names of jobs. */
-  private static final class ExcludedClasses extends AbstractFunction1<String, Object> {
-    private final Function1<String, Object> ofSpark = Utils.getCallSite$default$1();
-
-    @Override
-    public Object apply(String className) {
-      return className.startsWith(OURS) || (boolean) ofSpark.apply(className);
     }
   }
 }

@@ -19,7 +19,6 @@ import scala.Function1;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractFunction1;
 import sparkext.common.JobNames;
 import sparkext.common.UsageTrackingException;
 
@@ -145,12 +144,10 @@ public final class PurgeCommand {
     purge.commits().begin();
     Function1<OptimisticTransaction, Object> byDelta =
         (Function1<OptimisticTransaction, Object>) retries;
-    return new AbstractFunction1<OptimisticTransaction, Object>() {
-      @Override
-      public Object apply(OptimisticTransaction transaction) {
-        return purge.mayBeTriedOn(transaction.snapshot()) ? byDelta.apply(transaction) : false;
-      }
-    };
+    Function1<OptimisticTransaction, Object> checked =
+        transaction ->
+            purge.mayBeTriedOn(transaction.snapshot()) ? byDelta.apply(transaction) : false;
+    return checked;
   }
 
   /**

@@ -25,7 +25,6 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractFunction0;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
@@ -102,17 +101,12 @@ final class RemovalCommit {
       OptimisticTransaction.withActive(
           transaction,
           /* overrideExistingTransaction= */ false,
-          new AbstractFunction0<Void>() {
-            @Override
-            public Void apply() {
+          () ->
               transaction.commit(
                   scalaList(actions),
                   new RemovalOperation(),
                   RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(
-                      transaction.snapshot(), Map$.MODULE$.empty()));
-              return null;
-            }
-          });
+                      transaction.snapshot(), Map$.MODULE$.empty())));
       return Optional.empty();
     } catch (ConcurrentModificationException conflict) {
       return isInLog(transaction, conflict) ? Optional.empty() : Optional.of(conflict);

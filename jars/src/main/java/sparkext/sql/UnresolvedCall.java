@@ -14,7 +14,6 @@ import scala.Enumeration;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractPartialFunction;
 import sparkext.common.UsageTrackingException;
 
@@ -116,15 +115,10 @@ final class UnresolvedCall extends LogicalPlan {
     @Override
     public LogicalPlan apply(LogicalPlan node) {
       // An error contains the position of the function in the text, as for Spark's functions.
+      UnresolvedCall call = (UnresolvedCall) node;
       return package$.MODULE$.withPosition(
-          node,
-          new AbstractFunction0<LogicalPlan>() {
-            @Override
-            public LogicalPlan apply() {
-              UnresolvedCall call = (UnresolvedCall) node;
-              return ResolvedCall.of(call.function, FoundTables.call(call.function, call.question));
-            }
-          });
+          call,
+          () -> ResolvedCall.of(call.function, FoundTables.call(call.function, call.question)));
     }
   }
 }
