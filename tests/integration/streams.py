@@ -8,6 +8,7 @@ of another version, this file shows null for `k`, and the dropped values for `b`
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,14 @@ class Stream:
         rows = self.table.spark.readStream.format("delta").options(**self.options)
         return rows.load(str(self.table.path)).drop("_commit_timestamp")
 
-    def start(self, *, failing: int = -1, **trigger: Any) -> Any:
+    def start(
+        self, *, during: tuple[int, Callable[[], object]] = (-1, print), **trigger: Any
+    ) -> Any:
+        """Starts the stream. `during` names a batch, and what happens while the sink has it."""
+
         def keep(rows: DataFrame, batch: int) -> None:
-            if batch == failing:
-                raise RuntimeError("the sink fails")
+            if batch == during[0]:
+                during[1]()
             values = [row.asDict(recursive=True) for row in rows.collect()]
             (self.out / f"{batch}.json").write_text(json.dumps(values))
 
@@ -73,8 +78,12 @@ class Stream:
 
     def fail_in(self, batch: int) -> None:
         """Lets the sink fail, so that the batch is planned and not committed."""
+
+        def fail() -> None:
+            raise RuntimeError("the sink fails")
+
         with pytest.raises(StreamingQueryException, match="the sink fails"):
-            self.run(failing=batch)
+            self.run(during=(batch, fail))
 
     def assert_refused(self, condition: str = OTHER_STREAM) -> None:
         """Asserts that the stream reads nothing."""

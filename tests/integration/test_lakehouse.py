@@ -153,9 +153,10 @@ def test_patterns_and_the_predicate_choose_tables(
         dry_run=True,
     )
 
-    assert [each.table.split(".")[-1] for each in report.tables] == [
+    # Catalogs list their tables in different orders.
+    assert {each.table.split(".")[-1] for each in report.tables} == {
         *("`1d`", "free", "untracked", "vectors"),
-    ]
+    }
 
 
 def test_call_of_an_unknown_schema_raises_before_any_table(

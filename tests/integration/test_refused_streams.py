@@ -155,7 +155,7 @@ def test_stream_is_refused_when_another_operation_removed_the_mapping(
     stream.assert_refused()
 
 
-@pytest.mark.broken_table("id_used_again")
+@pytest.mark.broken_table("id_used_again", "physical_name_changed")
 def test_stream_is_refused_when_physical_names_changed_too(table: Table, tmp_path: Path) -> None:
     stream = Stream(used(table), tmp_path / "s")
     stream.run()

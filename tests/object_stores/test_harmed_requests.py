@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -87,10 +86,6 @@ CASES = [
 ]
 
 
-# The test downloads the log without the files.
-LOG_ALONE = pytest.mark.broken_table("file_missing")
-
-
 @pytest.fixture(scope="module")
 def local_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     """Makes a table of a large and a small file with a renamed column."""
@@ -104,21 +99,9 @@ def local_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def upload_to(local_table: Table, tmp_path: Path) -> Callable[[Store], Uploaded]:
-    """Returns a function that uploads the table."""
-
-    def upload_table(store: Store) -> Uploaded:
-        store.proxy.slow = 0.5
-        found = upload(local_table, store)
-        found.path = tmp_path / "log"
-        return found
-
-    return upload_table
-
-
-@pytest.fixture
-def uploaded(upload_to: Callable[[Store], Uploaded], store: Store) -> Uploaded:
-    return upload_to(store)
+def uploaded(local_table: Table, store: Store) -> Uploaded:
+    store.proxy.slow = 0.5
+    return upload(local_table, store)
 
 
 def failure_of(remove: Callable[[], None]) -> tuple[bool, str | None]:
@@ -132,12 +115,10 @@ def failure_of(remove: Callable[[], None]) -> tuple[bool, str | None]:
     return False, None
 
 
-@LOG_ALONE
 @pytest.mark.parametrize(("step", "harm", "times"), CASES)
 def test_removal_leaves_a_valid_table_and_no_other_files_when_a_request_fails(
     server: S3,
     new_store_on: Callable[..., Store],
-    upload_to: Callable[[Store], Uploaded],
     local_table: Table,
     step: str,
     harm: Harm,
@@ -145,7 +126,8 @@ def test_removal_leaves_a_valid_table_and_no_other_files_when_a_request_fails(
 ) -> None:
     # A second attempt, for which the client waits a second, would fail as well.
     store = new_store_on(server, options={} if times else {"attempts.maximum": "1"})
-    uploaded = upload_to(store)
+    store.proxy.slow = 0.5
+    uploaded = upload(local_table, store)
     version, before = uploaded.log.version, uploaded.data()
     assert version == VERSION
     kind, key, conditions = STEPS[step]
@@ -205,7 +187,6 @@ def test_lost_connection_is_not_reported_as_a_truncated_file(
     assert condition == COPY_FAILED
 
 
-@LOG_ALONE
 def test_cancelled_removal_leaves_no_files(uploaded: Uploaded) -> None:
     context, store, before = uploaded.spark.sparkContext, uploaded.store, uploaded.data()
     store.proxy.slow = 3

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import shutil
+import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,10 +28,15 @@ _numbers = itertools.count()
 
 
 class Uploaded(Table):
-    """A table below a key of a bucket. Tests read its log in a local folder."""
+    """A table below a key of a bucket. Tests read its log in a local folder, which has no data.
 
-    def __init__(self, spark: SparkSession, store: Store, key: str, path: Path) -> None:
-        super().__init__(spark, path, f"delta.`{store.uri(key)}`")
+    The folder is outside of the folders of pytest: `left_tables` finds no table there.
+    """
+
+    def __init__(self, spark: SparkSession, store: Store, key: str) -> None:
+        folder = tempfile.mkdtemp(prefix="log-of-uploaded-")
+        super().__init__(spark, Path(folder), f"delta.`{store.uri(key)}`")
+        weakref.finalize(self, shutil.rmtree, folder)
         self.store = store
         self.key = key
 
@@ -66,7 +74,7 @@ def upload(table: Table, store: Store) -> Uploaded:
         if file.is_file() and not file.name.endswith(".crc"):
             key = f"{root}/{file.relative_to(table.path).as_posix()}"
             store.server.put(store.bucket, key, file.read_bytes())
-    return Uploaded(table.spark, store, root, table.path.with_name(root))
+    return Uploaded(table.spark, store, root)
 
 
 def digest(content: bytes) -> str:
@@ -74,7 +82,7 @@ def digest(content: bytes) -> str:
 
 
 def insert_text(
-    table: Table, *columns: str, megabytes: float, width: int = 64, row_group: int = 128 * MIB
+    table: Table, *columns: str, megabytes: float, width: int = 1024, row_group: int = 128 * MIB
 ) -> None:
     """Inserts one file of about this size: uncompressed columns of text and an `id BIGINT`.
 

@@ -22,7 +22,16 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.schedules.actors import Deed, Run, signatures
-from tests.schedules.acts import DROP_MAPPING, REMOVE_MAPPING, VACUUM_NOW, Moment
+from tests.schedules.acts import (
+    DROP_MAPPING,
+    INSERT,
+    MAP,
+    REMOVE_BY_DELTA,
+    REMOVE_MAPPING,
+    STREAM,
+    VACUUM_NOW,
+    Moment,
+)
 from tests.schedules.faults import MESSAGE
 from tests.schedules.table_model import OPEN, Impossible, Model, Value
 from tests.support.proof import findings
@@ -47,6 +56,9 @@ SPARK_READS = 3
 """Spark reads the table of every third schedule."""
 FILTERS = 6
 """The number of filters by which Spark reads such a table."""
+
+CROSSED = {STREAM, REMOVE_MAPPING, REMOVE_BY_DELTA, MAP, INSERT}
+"""If a schedule has no other statements, its stream must continue."""
 
 AFTER_COMMIT = "DELTA_INVALID_COMMITTED_VERSION"
 """RESTORE and CLONE raise this after their commit, if others commit before they look again."""
@@ -104,6 +116,8 @@ def _judge_errors(run: Run, log: TableLog) -> None:
     for deed in run.deeds:
         if deed.error is None:
             continue
+        if deed.act == STREAM and {other.act for other in run.deeds} <= CROSSED:
+            raise Finding(f"{deed} did not continue: {_first_lines(deed.error)}") from deed.error
         if condition_of(deed.error) == CONFLICT:
             raise Finding(f"{deed} found a conflict in every round: {_first_lines(deed.error)}")
         if not is_stable(deed.error) and not (deed.had_fault and MESSAGE in str(deed.error)):
