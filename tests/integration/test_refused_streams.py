@@ -111,6 +111,21 @@ def test_stream_is_refused_when_other_columns_changed_too(
     stream.assert_refused()
 
 
+def test_stream_is_refused_when_fields_of_a_struct_changed_their_order(
+    table: Table, tmp_path: Path
+) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
+    table.alter("RENAME COLUMN a TO k")
+    table.insert("(1, struct(10, 100))")
+    stream = Stream(table, tmp_path / "s")
+    stream.run()
+    table.insert("(2, struct(20, 200))")
+    remove_mapping(table)
+    table.alter("ALTER COLUMN s.y FIRST")
+
+    stream.assert_refused()
+
+
 def test_stream_is_refused_when_restore_brought_a_column_of_the_same_name_back(
     table: Table, tmp_path: Path
 ) -> None:

@@ -142,11 +142,15 @@ public final class StreamedNames {
     if (removal.isPresent() && isBeyond((DeltaSourceOffset) to, removal.getAsLong())) {
       throw refusal(stream);
     }
-    of(stream, start).ofBatch =
-        removal.isPresent()
-            ? NameHistories.snapshotAt(
-                stream.snapshotAtSourceInit().deltaLog(), removal.getAsLong() - 1)
-            : null;
+    StreamedNames names = of(stream, start);
+    if (removal.isEmpty()) {
+      names.ofBatch = null;
+      return;
+    }
+    long last = removal.getAsLong() - 1;
+    if (names.ofBatch == null || names.ofBatch.version() != last) {
+      names.ofBatch = NameHistories.snapshotAt(stream.snapshotAtSourceInit().deltaLog(), last);
+    }
   }
 
   /**
