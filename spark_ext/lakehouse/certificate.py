@@ -125,7 +125,11 @@ class Certificate(Rendered):
             for each in self.report.earlier
         ]
         if earlier:
-            yield Table(("of an earlier certificate", "verdict", "time", "because"), earlier)
+            yield Table(
+                ("of an earlier certificate", "verdict", "time", "because"),
+                earlier,
+                "Tables of an earlier certificate only",
+            )
         yield Lines("Out of reach:", OUT_OF_REACH)
 
 
@@ -159,10 +163,10 @@ def _of_table(table: TableErasure) -> Iterator[Part]:
     )
     read = [(each.kind, each.num_files, each.size_in_bytes) for each in found.files_read]
     if read:
-        yield Table(("files read", "number", "bytes"), read)
+        yield Table(("files read", "number", "bytes"), read, "Files that were read")
     steps = [(step.step, step.statement, _from(step.earliest)) for step in table.steps]
     if steps:
-        yield Table(("step", "what to do", "from"), steps)
+        yield Table(("step", "what to do", "from"), steps, "What deletes the data")
 
 
 def earlier_certificate(

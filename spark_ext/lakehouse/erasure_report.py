@@ -194,15 +194,17 @@ class ErasureReport(Rendered):
             }
         )
         chosen = self.tables[:shown]
-        parts = (
-            (("table", "verdict", "because"), [(t.table, t.verdict, reason(t)) for t in chosen]),
-            (("table", *PLACES), [(t.table, *places(c)) for t in chosen for c in t.columns]),
-            (("table", *STEPS), [row for table in chosen for row in _steps(table)]),
-            (("table", "ran", "versions", "seconds", "error"), list(_applied(chosen))),
-        )
-        for columns, rows in parts:
-            if rows:
-                yield Table(columns, rows)
+        verdicts = [(table.table, table.verdict, reason(table)) for table in chosen]
+        data = [(t.table, *places(column)) for t in chosen for column in t.columns]
+        steps = [row for table in chosen for row in _steps(table)]
+        for caption, columns, rows in (
+            ("The verdict about each table", ("table", "verdict", "because"), verdicts),
+            ("Where the data is", ("table", *PLACES), data),
+            ("What deletes the data", ("table", *STEPS), steps),
+            ("Steps that ran", ("table", "ran", "versions", "seconds", "error"), _applied(chosen)),
+        ):
+            if rows := list(rows):
+                yield Table(columns, rows, caption)
         if len(self.tables) > len(chosen):
             yield Lines(f"({len(self.tables) - len(chosen):,} more tables)")
 
@@ -225,7 +227,13 @@ def _applied(tables: tuple[TableErasure, ...]) -> Iterator[tuple[Any, ...]]:
         for step in table.applied:
             after = "" if step.version_after is None else f" to {step.version_after}"
             error = step.error or step.message
-            yield table.table, step.step, f"{step.version_before}{after}", step.seconds, error
+            yield (
+                table.table,
+                step.step,
+                f"{step.version_before}{after}",
+                round(step.seconds, 1),
+                error,
+            )
 
 
 def reason(table: TableErasure) -> str:

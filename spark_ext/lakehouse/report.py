@@ -143,8 +143,9 @@ class LakehouseReport(Rendered):
             }
         )
         if self.tables:
-            yield Table(_SUMS, [tuple(asdict(each).values()) for each in self.sums])
-            yield Table(_ROWS, self._rows(shown))
+            rows = [tuple(asdict(each).values()) for each in self.sums]
+            yield Table(_SUMS, rows, "Tables by outcome")
+            yield Table(_ROWS, self._rows(shown), "The tables")
 
     def _rows(self, shown: int | None) -> list[Sequence[Any]]:
         rows: list[Sequence[Any]] = [_row(each) for each in self.tables[:shown]]

@@ -277,6 +277,44 @@ def test_stream_of_a_table_with_readable_names_continues(table: Table, tmp_path:
     assert stream.run() == [{"k": number, "b": 10 * number} for number in (1, 2, 3)]
 
 
+def test_stream_continues_when_mapping_came_and_went_without_changing_names(
+    table: Table, tmp_path: Path
+) -> None:
+    table.create("k INT, b INT", TRACKED)
+    table.insert("(1, 10)")
+    stream = Stream(table, tmp_path / "s")
+    query = stream.start(processingTime="0 seconds")
+    try:
+        query.processAllAvailable()
+        map_again(table)
+        remove_mapping(table)
+        table.insert("(2, 20)")
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert stream.rows() == [{"k": number, "b": 10 * number} for number in (1, 2)]
+    table.insert("(3, 30)")
+
+    assert stream.run() == [{"k": number, "b": 10 * number} for number in (1, 2, 3)]
+
+
+def test_committed_batch_across_a_removal_that_changed_no_name_is_planned_again(
+    table: Table, tmp_path: Path
+) -> None:
+    """Delta itself allows such a batch, and a stream plans its last batch again when it starts."""
+    table.create_tracked("k INT, b INT")
+    stream = Stream(table, tmp_path / "s", startingVersion="0")
+    table.insert("(1, 10)")
+    remove_mapping(table)
+    map_again(table)
+    table.insert("(2, 20)")
+    stream.run()
+    assert len(stream.offsets()) == 1
+    table.insert("(3, 30)")
+
+    assert stream.run() == [{"k": number, "b": 10 * number} for number in (1, 2, 3)]
+
+
 @pytest.mark.matrix
 def test_stream_of_a_table_in_mode_id_continues(table: Table, tmp_path: Path) -> None:
     table.create("a INT, b INT", TRACKED, "'delta.columnMapping.mode' = 'id'")

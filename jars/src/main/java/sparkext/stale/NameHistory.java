@@ -130,31 +130,36 @@ final class NameHistory {
   }
 
   /**
-   * Returns the versions that removed column mapping, if all other changes of columns only added
-   * columns.
+   * Returns the removals of column mapping that changed the names in files, if all other changes of
+   * columns only added columns.
    *
    * <p>Then a reader of the last version can read each range of versions with the names before the
-   * next removal. Columns that were added later are null there.
+   * next of these removals. Columns that were added later are null there. A removal changed no name
+   * for this reader if it finds each of its columns under the same name on both sides.
    *
    * @return empty if no version removed column mapping, or if any version changed columns otherwise
    */
   Optional<List<Long>> removals() {
     ColumnNames readers = states.get(states.size() - 1).columns();
     List<Long> versions = new ArrayList<>();
+    boolean isRemoved = false;
     for (int i = 1; i < states.size(); i++) {
       ColumnNames before = states.get(i - 1).columns();
       boolean isRemoval = isRemoval(i);
+      boolean areNamesKept = before.hasNamesIn(states.get(i).columns());
       if (!onlyAddsColumns(i)
           || !(isRemoval
               ? states.get(i).operation().equals(REMOVAL) && before.lacksOnlyColumnsOf(readers)
-              : before.hasNamesIn(states.get(i).columns()))) {
+              : areNamesKept)) {
         return Optional.empty();
       }
-      if (isRemoval) {
+      isRemoved |= isRemoval;
+      // A column that was added later may have the name that a dropped column has in older files.
+      if (isRemoval && !(areNamesKept && readers.hasNamesIn(before))) {
         versions.add(states.get(i).version());
       }
     }
-    return versions.isEmpty() ? Optional.empty() : Optional.of(versions);
+    return isRemoved ? Optional.of(versions) : Optional.empty();
   }
 
   private boolean onlyAddsColumns(int i) {

@@ -113,7 +113,13 @@ public final class ReusedNames {
       return StreamedNames.areReadByVersion(stream, Math.min(version, start)) ? true : null;
     }
     Optional<NameHistory> later = later(reader, version, Optional.of((Metadata) metadata));
-    if (later.flatMap(NameHistory::removals).isPresent()) {
+    boolean isUnmapped =
+        ColumnNames.of(reader.metadata()).isMapped()
+            && !ColumnNames.of((Metadata) metadata).isMapped();
+    if (later
+        .flatMap(NameHistory::removals)
+        .filter(removals -> isUnmapped || !removals.isEmpty())
+        .isPresent()) {
       throw UsageTrackingErrors.streamRestartRequired(
               reader.deltaLog().dataPath().toString(), version, reader.version())
           .sneakyThrow();

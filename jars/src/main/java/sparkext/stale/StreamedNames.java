@@ -42,7 +42,7 @@ public final class StreamedNames {
 
   private final long start;
 
-  /** The versions that removed column mapping; empty if Delta reads all versions by itself. */
+  /** As {@link NameHistory#removals}; empty if Delta reads all versions by itself. */
   private final Optional<List<Long>> removals;
 
   /** The table with the names of the files of the batch that is being created, or null. */
@@ -208,7 +208,7 @@ public final class StreamedNames {
         && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
   }
 
-  /** Returns the first version after a version that removed column mapping. */
+  /** Returns the first version after a version that removed column mapping and changed names. */
   private static OptionalLong removalAfter(DeltaSource stream, long start) {
     return of(stream, start).removals.stream()
         .flatMap(List::stream)
