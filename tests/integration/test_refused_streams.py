@@ -155,6 +155,26 @@ def test_stream_is_refused_when_its_version_is_not_in_the_log(table: Table, tmp_
     assert stream.rows() == OLD
 
 
+@pytest.mark.matrix
+def test_stream_fails_when_vacuum_deleted_files_that_it_has_not_read(
+    table: Table, tmp_path: Path
+) -> None:
+    stream = Stream(used(table), tmp_path / "s")
+    stream.run()
+    table.insert("(3, 30)")
+    remove_mapping(table)
+    table.insert("(4, 40)")
+    with session_conf(
+        table.spark, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+    ):
+        table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+
+    with pytest.raises(StreamingQueryException):
+        stream.run()
+
+    assert stream.rows() == OLD
+
+
 def test_stream_is_refused_when_another_operation_removed_the_mapping(
     table: Table, tmp_path: Path
 ) -> None:
