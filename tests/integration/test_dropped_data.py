@@ -628,7 +628,7 @@ def test_commands_of_the_page_run(named_table: Table, tmp_path: Path, capsys: An
         for words in commands("docs/erasure.md", "The command")
     ]
 
-    assert codes == [0, 0, 0]
+    assert codes == [0] * len(codes) != []
     assert json.loads((tmp_path / "ssn.json").read_text())["verdict"] == "NEVER_HAD"
 
 
