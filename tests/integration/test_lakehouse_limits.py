@@ -106,7 +106,7 @@ def test_no_table_begins_after_the_failures(
     spark: SparkSession, tmp_path: Path, disk: OddDisk, on_error: Any, expected: list[str]
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
-    disk.fail(times=4)
+    disk.fail()
 
     with tables[0].no_commit():
         report = quiet(
