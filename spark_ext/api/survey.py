@@ -29,7 +29,11 @@ _BATCH = 100
 # The kinds of listed tables. A table that the catalog cannot read has none.
 DELTA, VIEW = "DELTA", "VIEW"
 _NO_SCHEMA = ("SCHEMA_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
-_NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
+_NO_TABLE = (
+    *("DELTA_MISSING_DELTA_TABLE", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND"),
+    # The session catalog has no table `spark_catalog.name`.
+    "REQUIRES_SINGLE_PART_NAMESPACE",
+)
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,7 @@ def jobs(spark: SparkSession, action: Callable[[], object]) -> int:
 # Refusals.
 
 
+@pytest.mark.every_variant
 @pytest.mark.parametrize(
     ("where", "condition"),
     [
