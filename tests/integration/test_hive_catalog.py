@@ -44,7 +44,7 @@ REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_tabl
         pytest.param(
             ["test_lakehouse.py", "test_lakehouse_certificates.py"],
             ["-k", "removal_of_a_schema or patterns or two_names or places"],
-            marks=[pytest.mark.matrix, pytest.mark.broken_table("unreadable_schema")],
+            marks=pytest.mark.matrix,
         ),
     ],
     ids=["the flag", "creation", "removal", "the survey", "a lakehouse"],
