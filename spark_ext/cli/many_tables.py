@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands over many tables share: arguments, and how a run ends with its report."""
+"""Contains what commands over many tables share: arguments, and the run up to its report."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command writes: files, standard output and standard error."""
+"""Writes files, standard output and standard error for commands."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ OUT_OF_REACH: Final = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Rendered):
-    """What is left of a column in many tables, how that is known, and what nobody looked at.
+    """Says what is left of a column in many tables, how that is known, and what nobody looked at.
 
     Args:
         report: What was found.

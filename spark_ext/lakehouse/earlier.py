@@ -33,7 +33,7 @@ class EarlierColumn:
 
 @dataclass(frozen=True)
 class EarlierFinding:
-    """What an earlier certificate found in the same table.
+    """Contains what an earlier certificate found in the same table.
 
     Args:
         time: The time of the certificate, in UTC.
@@ -48,7 +48,7 @@ class EarlierFinding:
 
 @dataclass(frozen=True)
 class EarlierCertificate:
-    """What an earlier certificate found in each table, also by certificates before it.
+    """Contains what an earlier certificate, or one before it, found in each table.
 
     Args:
         entries: The tables as objects of its JSON, each with the time of its certificate.
@@ -58,7 +58,7 @@ class EarlierCertificate:
 
     @cached_property
     def findings(self) -> Mapping[str, EarlierFinding]:
-        """What was found, by the id of the table; without tables that have no column."""
+        """Maps the id of each table with a column to what was found."""
         found: dict[str, EarlierFinding] = {}
         for entry in self.entries:
             erasure = entry["erasure"]

@@ -49,7 +49,7 @@ _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the
 
 
 class Goal(Protocol):
-    """What a call wants of each table."""
+    """Defines what a call wants of each table."""
 
     @property
     def words(self) -> str:

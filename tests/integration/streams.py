@@ -122,5 +122,10 @@ def removal_in(table: Table) -> int:
     return max(v for v in range(log.version + 1) if log.at(v).operation == OPERATION)
 
 
+def numbered(*numbers: int) -> list[Row]:
+    """Rows whose `b` is ten times `k`."""
+    return [{"k": number, "b": 10 * number} for number in numbers]
+
+
 def sorted_rows(*rows: Row) -> list[Row]:
     return sorted(rows, key=json.dumps)

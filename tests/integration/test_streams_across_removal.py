@@ -12,7 +12,15 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from spark_ext import UsageTracking
-from tests.integration.streams import OLD, Row, Stream, removal_in, sorted_rows, used
+from tests.integration.streams import (
+    OLD,
+    Row,
+    Stream,
+    numbered,
+    removal_in,
+    sorted_rows,
+    used,
+)
 from tests.support.delta_table import TRACKED, Table
 from tests.support.name_changes import map_again, remove_mapping
 from tests.support.variants import in_matrix
@@ -95,8 +103,7 @@ def test_stream_within_its_first_snapshot_continues(
     remove_mapping(table)
     table.insert("(5, 50)")
 
-    new = [{"k": number, "b": 10 * number} for number in (3, 4, 5)]
-    assert stream.run() == [*OLD, *new]
+    assert stream.run() == [*OLD, *numbered(3, 4, 5)]
 
 
 def test_batch_that_was_planned_before_the_removal_is_read_once(
@@ -274,7 +281,7 @@ def test_stream_of_a_table_with_readable_names_continues(table: Table, tmp_path:
     remove_mapping(table)
     table.insert("(3, 30)")
 
-    assert stream.run() == [{"k": number, "b": 10 * number} for number in (1, 2, 3)]
+    assert stream.run() == numbered(1, 2, 3)
 
 
 def test_stream_continues_when_mapping_came_and_went_without_changing_names(
@@ -292,10 +299,10 @@ def test_stream_continues_when_mapping_came_and_went_without_changing_names(
         query.processAllAvailable()
     finally:
         query.stop()
-    assert stream.rows() == [{"k": number, "b": 10 * number} for number in (1, 2)]
+    assert stream.rows() == numbered(1, 2)
     table.insert("(3, 30)")
 
-    assert stream.run() == [{"k": number, "b": 10 * number} for number in (1, 2, 3)]
+    assert stream.run() == numbered(1, 2, 3)
 
 
 def test_committed_batch_across_a_removal_that_changed_no_name_is_planned_again(
@@ -312,7 +319,7 @@ def test_committed_batch_across_a_removal_that_changed_no_name_is_planned_again(
     assert len(stream.offsets()) == 1
     table.insert("(3, 30)")
 
-    assert stream.run() == [{"k": number, "b": 10 * number} for number in (1, 2, 3)]
+    assert stream.run() == numbered(1, 2, 3)
 
 
 @pytest.mark.matrix
@@ -326,7 +333,7 @@ def test_stream_of_a_table_in_mode_id_continues(table: Table, tmp_path: Path) ->
     remove_mapping(table)
     table.insert("(3, 30)")
 
-    assert stream.run() == [{"k": number, "b": 10 * number} for number in (1, 2, 3)]
+    assert stream.run() == numbered(1, 2, 3)
 
 
 def test_new_stream_from_an_earlier_version_reads_each_row_once(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session of Spark Connect is known by."""
+"""Makes sessions that count as sessions of Spark Connect."""
 
 from __future__ import annotations
 

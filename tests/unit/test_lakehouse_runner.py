@@ -50,7 +50,7 @@ def done(row: SurveyedTable) -> SurveyedTable:
 
 @dataclass
 class Session(ConnectSession):
-    """What a run uses of a session of Spark Connect."""
+    """Has what a run uses of a session of Spark Connect."""
 
     rows: dict[str, SurveyedTable] = field(
         default_factory=lambda: {row.table: row for row in (A, B)}

@@ -121,7 +121,7 @@ final class NameHistories {
   /** Returns the history from a version to the newest version, which has other metadata. */
   static Optional<NameHistory> between(SnapshotDescriptor analysed, SnapshotDescriptor newest) {
     DeltaLog log = newest.deltaLog();
-    State start = new State(analysed.version(), "", analysed.protocol(), analysed.metadata());
+    State start = State.of(analysed);
     Optional<NameHistory> history =
         since(
             log, analysed.version(), newest.version(), Optional.of(newest.metadata()), () -> start);
@@ -132,10 +132,22 @@ final class NameHistories {
     return history;
   }
 
-  /** Returns the protocol and the metadata at a version, as {@link #snapshotAt} does. */
-  static State stateAt(DeltaLog log, long version) {
-    Snapshot snapshot = snapshotAt(log, version);
-    return new State(version, "", snapshot.protocol(), snapshot.metadata());
+  /**
+   * Returns the history from a version to the version of a reader.
+   *
+   * @return empty if the table did not change, or if column mapping was never removed
+   */
+  static Optional<NameHistory> until(SnapshotDescriptor reader, long start) {
+    if (start >= reader.version() || !mayHaveRemovedMapping(reader.protocol())) {
+      return Optional.empty();
+    }
+    DeltaLog log = reader.deltaLog();
+    return since(
+        log,
+        start,
+        reader.version(),
+        Optional.of(reader.metadata()),
+        () -> State.of(snapshotAt(log, start)));
   }
 
   /**

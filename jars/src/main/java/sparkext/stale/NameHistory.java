@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.collection.immutable.Seq;
@@ -48,6 +49,11 @@ final class NameHistory {
    * @param operation the operation of the commit, or an empty text
    */
   record State(long version, String operation, Protocol protocol, Metadata metadata) {
+    /** Returns the table at the start of a history. */
+    static State of(SnapshotDescriptor table) {
+      return new State(table.version(), "", table.protocol(), table.metadata());
+    }
+
     ColumnNames columns() {
       return ColumnNames.of(metadata);
     }

@@ -148,8 +148,8 @@ public final class ReusedNames {
   /** Returns the history from the reader's version to a later version. */
   private static Optional<NameHistory> later(
       SnapshotDescriptor reader, long last, Optional<Metadata> end) {
-    State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
-    return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start);
+    return NameHistories.since(
+        reader.deltaLog(), reader.version(), last, end, () -> State.of(reader));
   }
 
   /** Returns true if a later version has the same columns under the reader's names. */
@@ -160,15 +160,7 @@ public final class ReusedNames {
   }
 
   private static OptionalLong firstMisleading(SnapshotDescriptor reader, long start) {
-    if (start >= reader.version() || !NameHistories.mayHaveRemovedMapping(reader.protocol())) {
-      return OptionalLong.empty();
-    }
-    return NameHistories.since(
-            reader.deltaLog(),
-            start,
-            reader.version(),
-            Optional.of(reader.metadata()),
-            () -> NameHistories.stateAt(reader.deltaLog(), start))
+    return NameHistories.until(reader, start)
         .map(history -> history.firstMisleading(ColumnNames.of(reader.metadata())))
         .orElse(OptionalLong.empty());
   }

@@ -69,17 +69,10 @@ public final class StreamedNames {
 
   private static Optional<List<Long>> removals(DeltaSource stream, long start) {
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    if (start >= reader.version()
-        || !NameHistories.mayHaveRemovedMapping(reader.protocol())
-        || !isChecked(stream)) {
+    if (!isChecked(stream)) {
       return Optional.empty();
     }
-    return NameHistories.since(
-            reader.deltaLog(),
-            start,
-            reader.version(),
-            Optional.of(reader.metadata()),
-            () -> NameHistories.stateAt(reader.deltaLog(), start))
+    return NameHistories.until(reader, start)
         .filter(history -> history.metadata().equals(reader.metadata()))
         .flatMap(NameHistory::removals);
   }
