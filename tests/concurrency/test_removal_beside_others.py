@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a table during removal that copies must respect.
+"""Tests changes of a table during a removal that used to harm values or tables.
 
-Found by a review of the rounds: each took values, or a table, without an error.
+A review of the rounds found the defects: removal lost values or a whole table without an error.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def test_removal_fails_when_the_table_at_the_path_is_created_anew(
 ) -> None:
     with_rewrites(table)
 
-    # First for what Delta would refuse, then for the rows that it writes.
+    # Delta would refuse the short table. It would write wrong rows to the long one.
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
         before = table.log.version
         shutil.rmtree(table.path)
@@ -138,9 +138,9 @@ def test_removal_ignores_missing_rows_that_are_no_longer_live(table: Table) -> N
     with_rewrites(table)
 
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
-        gone = list(live(table.log))
+        removed = list(live(table.log))
         table.spark.sql(f"INSERT OVERWRITE {table.name} VALUES (60, named_struct('y', 6))")
-        for path in gone:
+        for path in removed:
             (table.path / path).unlink()
         error = held.release()
 

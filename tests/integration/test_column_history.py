@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of columns and of the flag, compared with the statements on real tables.
+"""Compares the history of columns and of the flag with the statements on real tables.
 
-Versions, times and operations are read from `_delta_log` by the tests' own code.
+The tests' own code reads versions, times and operations from `_delta_log`.
 """
 
 from __future__ import annotations
@@ -258,7 +258,8 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
     table.alter("DROP COLUMN a")
 
     found = usage(table).status()
-    # Not the first commit: Delta 4.0.0 leaves some that no checkpoint precedes.
+    # Delta 4.0.0 leaves some commits without an earlier checkpoint, so this is not the first
+    # commit.
     first_state = min((table.path / "_delta_log").glob("[0-9]*.checkpoint.parquet"))
     assert [event[0] for event in whole] == [0, 0, 1]
     assert found.history_from == int(first_state.name[:20]) >= 3
@@ -273,7 +274,7 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
 
 
 def make_older(table: Table) -> None:
-    """Makes the log three days older. Versions differ by a second: cleanup keeps equal times."""
+    """Makes the log three days older, with a second between versions: cleanup keeps equal times."""
     for file in (table.path / "_delta_log").glob("[0-9]*"):
         when = time.time() - 3 * 24 * 3600 + int(file.name[:20])
         os.utime(file, (when, when))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Information about tracking: DESCRIBE, SHOW and `UsageTracking`."""
+"""Tests what DESCRIBE, SHOW and `UsageTracking` report about tracking."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_stale_flag_of_an_untracked_table_is_ignored(table: Table) -> None:
     assert UsageTracking.forPath(table.spark, str(table.path)).has_dropped_or_renamed is None
 
 
-# Nothing else changes.
+# Statements that tracking does not change.
 
 
 def test_history_shows_no_further_operations(table: Table) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usage tracking together with Delta's other features, and what Delta refuses of these."""
+"""Tests usage tracking together with Delta's other features."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_refused_deep_clone_creates_nothing(
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
 
 
-# Columns with a meaning of their own.
+# Features of columns.
 
 
 def test_generated_column_is_computed_through_an_add_and_a_rename(table: Table) -> None:
@@ -372,7 +372,7 @@ def test_files_in_id_mode_keep_ids_through_a_rename_and_a_drop(table: Table) -> 
 
 def test_everything_at_once_keeps_the_flag_until_the_first_rename(table: Table) -> None:
     identity, generated = "GENERATED ALWAYS AS IDENTITY", "GENERATED ALWAYS AS (a + 1)"
-    if not SQL_GENERATES_COLUMNS:  # the other tests of such columns have them by the builder
+    if not SQL_GENERATES_COLUMNS:  # other tests of such columns create them by the builder
         identity, generated = "DEFAULT 1", "DEFAULT 2"
     table.spark.sql(
         f"CREATE TABLE {table.name} (i BIGINT {identity}, a INT DEFAULT 1,"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands over many tables whose output nobody reads any longer."""
+"""Tests commands over many tables whose output has no reader any more."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a call over many tables: bytes, time, failures and signals."""
+"""Tests limits of a call over many tables: bytes, time, failures and signals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_no_table_begins_that_exceeds_the_bytes(spark: SparkSession, tmp_path: P
     tables = {name: untracked(at(spark, tmp_path, name), size) for name, size in sizes.items()}
     tables["free"] = free(at(spark, tmp_path, "free"))
     bytes_of = {name: sum(table.log.live_files.values()) for name, table in tables.items()}
-    # Parquet compresses the texts, so the order of the sizes is not that of the texts.
+    # Parquet compresses the texts, so files may have another order of sizes than the texts.
     *smaller, largest = sorted(sizes, key=bytes_of.__getitem__)
     limit = sum(bytes_of[name] for name in sizes) - 1
 

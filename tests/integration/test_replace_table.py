@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacements of a table: REPLACE, CREATE OR REPLACE, `overwriteSchema`, writers and builders."""
+"""Tests replacements of a table: REPLACE, CREATE OR REPLACE, `overwriteSchema` and builders."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Columns = dict[str, tuple[int, str]]
 
 @pytest.fixture
 def replaced(named_table: Table) -> Table:
-    """A tracked table with a row, about to be replaced."""
+    """Returns a tracked table with a row."""
     named_table.create_tracked("a INT, b STRING")
     named_table.insert("(1, 'x')")
     return named_table
 
 
 def assert_holds(table: Table, query: str, columns: Columns, route: Route) -> None:
-    """The table has these columns, and the row of the query in files of their physical names."""
+    """Asserts that the table has these columns, and the row in files with their physical names."""
     row = tuple(table.spark.sql(query).first() or ())
     if not route.has_rows:
         assert table.log.actions("add") == []
@@ -88,7 +88,7 @@ def test_replacement_of_a_table_that_does_not_exist_is_refused(named_table: Tabl
     assert not named_table.path.exists()
 
 
-# Column mapping stays on.
+# Column mapping is kept.
 
 
 @routes.each(REPLACEMENTS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements fail before a commit if a deletion vector is missing or broken."""
+"""Tests that statements fail before a commit if a deletion vector is missing or broken."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.removal import (
     data_files,
-    disable,
     insert_one_file,
     live,
+    unmap,
     untouched,
 )
 from tests.support.variants import in_matrix
@@ -90,7 +90,7 @@ def test_removal_fails(deleted: Table, break_it: Callable[[Path], None]) -> None
     content = file.read_bytes()
     break_it(file)
 
-    refused(deleted, file, disable)
+    refused(deleted, file, unmap)
     refused(
         deleted,
         file,
@@ -100,7 +100,7 @@ def test_removal_fails(deleted: Table, break_it: Callable[[Path], None]) -> None
     )
 
     file.write_bytes(content)
-    disable(deleted)
+    unmap(deleted)
     assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
 
 
@@ -123,13 +123,13 @@ def test_align_names_fails(deleted: Table) -> None:
 
 
 def renamed_back(table: Table) -> None:
-    """The data file would be kept."""
+    """Makes a table whose data file a removal would keep."""
     table.alter("RENAME COLUMN b TO c")
     table.alter("RENAME COLUMN c TO b")
 
 
 def without_statistics(table: Table) -> None:
-    """Delta would rewrite the data file."""
+    """Makes a table whose data file Delta would rewrite."""
     table.alter("RENAME COLUMN b TO c")
     (add,) = [add for add in live(table.log).values() if "deletionVector" in add]
     table.log.append_foreign({"add": {**add, "stats": "{}", "dataChange": False}})
@@ -145,7 +145,7 @@ def test_removal_fails_when_the_data_file_is_not_copied(
     file = vector_file(deleted)
     file.unlink()
 
-    refused(deleted, file, disable)
+    refused(deleted, file, unmap)
 
 
 @BROKEN
@@ -162,6 +162,6 @@ def test_purge_fails(deleted: Table, break_it: Callable[[Path], None]) -> None:
 def test_metadata_only_removal_reads_no_vector(deleted: Table) -> None:
     vector_file(deleted).unlink()
 
-    log = disable(deleted)
+    log = unmap(deleted)
 
     assert not log.actions("add")

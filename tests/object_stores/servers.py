@@ -34,7 +34,7 @@ from tests.support.waiting import wait_until
 
 S3PROXY = "org.gaul:s3proxy:4.1.0:jar-with-dependencies"
 VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
-# A short run: see `tests/support/sessions.py`.
+# Options for a short run: see `tests/support/sessions.py`.
 JAVA_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 STARTED = re.compile(r"Started .*ServerConnector.*\{127\.0\.0\.1:(\d+)\}")
 

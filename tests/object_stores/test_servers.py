@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers of these tests behave as S3 for the requests of a copy."""
+"""Tests that the servers of these tests behave as S3 for the requests of a copy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of local tables on an object store."""
+"""Copies local tables to an object store."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _numbers = itertools.count()
 
 
 class Uploaded(Table):
-    """A table below a key of a bucket. Tests read its log in a local folder, which has no data.
+    """Holds a table below a key of a bucket. Tests read its log in a local folder without data.
 
-    The folder is outside of the folders of pytest: `left_tables` finds no table there.
+    The folder is outside of the folders of pytest, so `left_tables` finds no table there.
     """
 
     def __init__(self, spark: SparkSession, store: Store, key: str) -> None:

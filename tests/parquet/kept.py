@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a copy with its source, except for names, offsets and dropped columns.
 
-Whatever a footer has is compared, known here or not. Names must differ at every level, so that a
-name tells a column.
+The comparison includes parts of a footer that it does not know. Names must differ at every level,
+so that a name identifies a column.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def differences(
     if _entries(copy) != _renamed_entries(source, new_names, gone):
         yield f"the file: its entries are {_entries(copy)}"
     for number, (old, new) in enumerate(zip(source.row_groups, copy.row_groups, strict=True)):
-        # An order among columns that stay is as it was where those stand first.
+        # A row group keeps its sorting columns as far as the first of them are kept.
         yield from _other(old, new, OF_GROUP, f"row group {number}")
         for before, after in zip(left(old[COLUMNS]), new[COLUMNS].items, strict=True):
             name = ".".join(part.decode() for part in before[METADATA][PATH].items)

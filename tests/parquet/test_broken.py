@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The validator and the readers find the defects that a bad copy would have.
+"""Tests that the validator and the readers find the defects that a bad copy would have.
 
-Each change is one that a copy without some step would show.
+Each change makes a copy as if the copying code lacked a step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader reads copies of every writer's files, with renamed and dropped columns.
+"""Tests that every reader reads copies of every writer's files, with renamed and dropped columns.
 
-The oracle is the same reader on the file that was copied.
+The oracle is the same reader on the source of the copy.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ from tests.support.parquet_file import (
 )
 
 ROWS = 300
-LZO = 3  # a codec that nobody ships
+LZO = 3  # a codec that Spark and pyarrow lack
 
 RENAMED, FEW_DROPPED, MOST_DROPPED = "renamed", "few dropped", "most dropped"
 SPARKS_ENTRIES = {
     "org.apache.spark.version",
     "org.apache.spark.sql.parquet.row.metadata",
 }
-# The first runs always, and drops columns at every level.
+# Every run has the first seed, which drops columns at every level.
 SHARES = {FEW_DROPPED: 0.3, MOST_DROPPED: 0.8, RENAMED: 0.0}
 
 
@@ -248,19 +248,19 @@ def test_spark_returns_the_same_rows(
     sparks_sources: dict[tuple[str, str], dict[str, Rows]],
     conf: Any,
 ) -> None:
-    for asked in product(["true", "false"], CONDITIONS):
-        vectorized, condition = asked
+    for setting in product(["true", "false"], CONDITIONS):
+        vectorized, condition = setting
         conf("spark.sql.parquet.enableVectorizedReader", vectorized)
         conf("spark.sql.parquet.enableNestedColumnVectorizedReader", vectorized)
-        if asked not in sparks_sources:
-            sparks_sources[asked] = by_spark(
+        if setting not in sparks_sources:
+            sparks_sources[setting] = by_spark(
                 spark, copies.sources, copies.columns, condition, new=False
             )
-        old = sparks_sources[asked]
+        old = sparks_sources[setting]
         new = by_spark(spark, copies.copies, copies.staying, condition, new=True)
         assert new.keys() == old.keys()
         for name, rows in new.items():
-            assert copies.got(rows) == copies.expected(old[name]), (name, asked)
+            assert copies.got(rows) == copies.expected(old[name]), (name, setting)
         if condition != NO_ROWS:
             assert len(new) == len(copies.copies) - 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of a copy with its source finds what the copy has lost."""
+"""Tests that the comparison of a copy with its source finds what the copy lacks."""
 
 from __future__ import annotations
 
@@ -193,5 +193,5 @@ def test_copy_has_no_metadata_of_another_file_of_its_task(renamer: Renamer, tmp_
         file, target = tmp_path / f"{number}.parquet", tmp_path / f"copy-{number}.parquet"
         pq.write_table(table.replace_schema_metadata(says), file)
         assert renamer.copy(file, target, of_task).way == "COPIED"
-        said = json.loads(str(ParquetFile.of(target).key_values[SPARKS_SCHEMA]))
-        assert [field["name"] for field in said["fields"]] == [c.new_name for c in some]
+        schema = json.loads(str(ParquetFile.of(target).key_values[SPARKS_SCHEMA]))
+        assert [field["name"] for field in schema["fields"]] == [c.new_name for c in some]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unreadable files, encrypted files, and copies that do not end."""
+"""Tests unreadable files, encrypted files, and copies that are stopped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def by(request: pytest.FixtureRequest) -> str:
 
 
 def reason(renamer: Renamer, source: Path, target: Path, **options: Any) -> str:
-    """Returns why a file is unreadable, which a look and a copy must report alike."""
+    """Returns why a file is unreadable. Reading the footer and copying must agree."""
     with pytest.raises(NotParquetError) as looked:
         renamer.look(source, RENAME, **options)
     with pytest.raises(NotParquetError) as copied:
@@ -135,17 +135,17 @@ def test_damaged_footer_fails_only_its_file(renamer: Renamer, source: Path, tmp_
 
 
 def looked_and_copied(renamer: Renamer, source: Path, target: Path) -> str:
-    """Returns the outcome without the second column, which must be equal for a look and a copy."""
+    """Returns the outcome without the second column. Reading the footer and copying must agree."""
 
-    def said(call: Callable[..., Outcome], *arguments: Any) -> tuple[str, str | None]:
+    def outcome_of(call: Callable[..., Outcome], *arguments: Any) -> tuple[str, str | None]:
         try:
             outcome = call(source, *arguments, DROP)
             return outcome.way, outcome.reason
         except NotParquetError as unreadable:
             return "UNREADABLE", str(unreadable)
 
-    looked = said(renamer.look)
-    assert said(renamer.copy, target) == looked
+    looked = outcome_of(renamer.look)
+    assert outcome_of(renamer.copy, target) == looked
     return looked[0]
 
 
@@ -180,7 +180,7 @@ def test_look_returns_the_same_as_a_copy(renamer: Renamer, source: Path, tmp_pat
 
 
 class Keys(pe.KmsClient):  # type: ignore[misc]  # which is Any: pyarrow has no types
-    """A key service that reverses keys."""
+    """Provides keys by reversing them."""
 
     def __init__(self, config: pe.KmsConnectionConfig) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ def test_encrypted_file_is_rewritten(
     assert not target.exists()
 
 
-# Copies that do not end
+# Copies that are stopped
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_stopped_copy_leaves_no_file(
         renamer.copy(large, target, each, by=by, checkpoint=stop)
     assert "NoSuchElementException" in str(stopped.value.java_exception)
     assert list(target.parent.iterdir()) == []
-    # Every checkpoint passed, and the copy runs one for each piece.
+    # The copy checks once for each piece, and every check passed.
     with pytest.raises(Py4JJavaError, match="NoSuchElementException"):
         stop.run()
 

@@ -21,7 +21,7 @@ Row = Mapping[int, object]
 
 @dataclass(frozen=True)
 class Column:
-    """A column at any level. `key` identifies the column in rows and never changes."""
+    """Contains a column at any level. `key` identifies the column in rows and never changes."""
 
     name: str
     kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
@@ -86,7 +86,8 @@ class State:
     columns: Columns
     mode: str  # none, name or id
     is_tracked: bool
-    flag: bool | None = None  # on an untracked table: a copy left by a session without tracking
+    # An untracked table may have a copy of the flag, made by a session without tracking
+    flag: bool | None = None
     max_id: int = 0
     rows: tuple[Row, ...] = ()
 

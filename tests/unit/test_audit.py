@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: which tables have no finding, which have one, and how the result is shown.
+"""Tests which tables have no finding, which have one, and how the result is shown.
 
 Each check has an example in its docstring.
 """
@@ -638,7 +638,7 @@ def test_table_function_returns_the_findings() -> None:
 
 class TestApi:
     def test_public_name_audit_is_a_function(self) -> None:
-        # A package of that name would take its place once it is imported.
+        # A package of that name would replace it after an import.
         assert callable(spark_ext.audit)
         assert not (Path(spark_ext.__file__).parent / "audit").exists()
 

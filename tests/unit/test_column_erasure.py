@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts about a column by the files in a table's folder, and how far they go."""
+"""Tests the verdicts about a column from the files in a table's folder, and what they cover."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def asked(of: TableFolder, column: str | None = "b", **facts: Any) -> Any:
 
 
 def forgotten(whole: TableLog, version: int, **parameters: Any) -> TableLog:
-    """Returns the log from a checkpoint on; the commit of its version has these parameters."""
+    """Returns the log from a checkpoint on. The commit of its version has these parameters."""
     cut = cleaned_up(whole, version)
     first, *others = cut.commits
     return replace(cut, commits=(replace(first, parameters=parameters), *others))
@@ -175,7 +175,7 @@ def test_new_column_of_the_name_hides_no_data_of_the_dropped_column() -> None:
     assert [row.removed_files.num_files for row in found.columns] == [1]
 
 
-# How far the answer goes.
+# What the verdict covers.
 
 
 def test_table_never_had_a_column_for_certain_when_log_is_whole() -> None:
@@ -262,7 +262,7 @@ def test_column_of_a_file_has_its_only_name_when_table_was_never_mapped() -> Non
     assert asked(cut).verdict == "UNKNOWN"
 
 
-# What cannot be read.
+# Unreadable files.
 
 
 def test_missing_live_file_makes_the_answer_unknown() -> None:

@@ -336,7 +336,7 @@ def test_column_of_a_clone_is_not_the_dropped_column(mode: str) -> None:
 
 
 def test_dropped_column_does_not_come_back_when_ids_start_again() -> None:
-    """`align_names` starts the ids again, and then a column of the same name is added."""
+    """`align_names` assigns ids from 1 again, and then a column of the same name is added."""
     plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
     steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
     anew = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
@@ -348,7 +348,7 @@ def test_dropped_column_does_not_come_back_when_ids_start_again() -> None:
 
 
 def test_restore_brings_back_a_column_as_before_its_rename() -> None:
-    """Both columns were called `b` once, and either may be the one."""
+    """Both columns were called `b` once, so each may be the column."""
     again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
     plain = table({"a": "", "b": ""})
     anew = table({"a": "1 a", "b": "2 b"}, "name", "true")

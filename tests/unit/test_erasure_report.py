@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of an erasure and its certificates, as text, HTML and JSON."""
+"""Tests the report of an erasure and its certificates, as text, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_error_after_the_first_reading_keeps_what_was_found() -> None:
     assert [each.path for each in findings(Certificate.of(report(failed)))["id-1"].columns] == ["b"]
 
 
-# Steps that --apply runs.
+# Steps that `--apply` runs.
 
 
 def due(found: ColumnErasure, known: EarlierFinding | None = None) -> list[str]:
@@ -245,7 +245,7 @@ def test_only_steps_of_columns_with_the_name_are_applied() -> None:
 
     assert due(found) == []
     assert due(replace(found, columns=(dropped("b", VACUUM), unnamed))) == ["VACUUM"]
-    # A column of files that itself has the name.
+    # A column of data files that has the name itself.
     assert due(replace(found, columns=(matched,))) == ["VACUUM"]
     earlier = EarlierFinding("now", 1, (EarlierColumn("b", (), "`col-1`", 2, 1),))
     assert due(found, earlier) == ["VACUUM"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans, budgets, options, patterns and reports of a call over many tables; without a JVM."""
+"""Tests plans, budgets, options, patterns and reports of a call over many tables."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_table_begins_only_while_its_bytes_fit() -> None:
     assert budget.refusal(large, 0) == BYTES
     assert budget.refusal(planned("u", "COPY", 40), 0) is None
     assert budget.refusal(planned("v", "METADATA"), 0) is None
-    # Forty bytes were kept, and are free again.
+    # Forty bytes were kept, so the budget has them again.
     budget.end(large, 1.0, 20, failed=False)
     assert budget.refusal(large, 0) is None
     budget.begin(large)
@@ -250,7 +250,7 @@ def test_table_begins_only_while_its_time_fits() -> None:
     # The rate of copies says nothing about metadata, nor does a failure.
     budget.end(planned("t", "METADATA"), 100.0, None, failed=True)
     assert budget.refusal(planned("t", "METADATA"), 9.9) is None
-    # A table that another driver did says nothing about the rate either.
+    # A table that another driver removed says nothing about the rate either.
     budget.end(planned("t", "COPY", 100), None, 0, failed=False)
     assert budget.refusal(planned("t", "COPY", 301), 4.0) == TIME
     budget.end(planned("t", "METADATA"), 1.0, 0, failed=False)
@@ -296,7 +296,7 @@ def test_no_table_begins_after_the_last_allowed_failure() -> None:
 def test_invalid_option_raises_before_the_session_is_used(
     options: dict[str, Any], error: type[Exception]
 ) -> None:
-    session: Any = None  # any use of it raises an AttributeError
+    session: Any = None  # any use would raise an AttributeError
 
     with pytest.raises(error):
         spark_ext.remove_column_mapping(session, "sales", **options)

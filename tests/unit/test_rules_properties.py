@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Properties of the rules that hold for every commit."""
+"""Tests properties of the rules that hold for every commit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of others beside ours."""
+"""Tests packages of others beside ours."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A master whose executors are JVMs of their own."""
+"""Tests a cluster whose executors are separate JVMs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Seen:
 
 
 def use_a_cluster(home: Path, spark_home: str) -> Seen:
-    # Its workers keep their folders there.
+    # Workers of the cluster keep their folders here.
     os.environ["SPARK_HOME"] = spark_home
     builder = small_session(SparkSession.Builder(), home / "warehouse")
     builder = spark_ext.configure(builder.master("local-cluster[2,1,1024]"))
@@ -54,14 +54,14 @@ def use_a_cluster(home: Path, spark_home: str) -> Seen:
 
 @pytest.mark.matrix
 def test_executors_of_their_own(tmp_path: Path, spark_home: Callable[..., str]) -> None:
-    """They get our jar, and Delta's too: `configure` gives the one by path, the others by name."""
+    """`configure` gives executors our jar by path, and Delta's jars by name."""
     home = spark_home()
     seen = in_new_process(use_a_cluster, tmp_path, home)
 
     assert (seen.names, seen.refused) == (("d", "a"), REFUSED)
     assert_tracked(TableLog(tmp_path / "kept"))
     assert list(Path(home).glob("work/app-*/*/spark-ext.jar"))
-    # The flag is true: the files are copied, on the executors.
+    # The flag is true, so executors copy the files.
     left = TableLog(tmp_path / "left")
     assert left.operation == "REMOVE COLUMN MAPPING"
     assert counts(left) == (0, 2, 0)
@@ -76,7 +76,7 @@ def attach_to_a_cluster(home: Path, spark_home: str, delta: list[str]) -> list[t
     os.environ["SPARK_HOME"] = spark_home
     builder = session(home, delta, extensions=[DELTA]).master("local-cluster[1,1,1024]")
     spark = builder.config("spark.executor.memory", "512m").getOrCreate()
-    assert spark.range(3).count() == 3  # the executor is up before our jar comes
+    assert spark.range(3).count() == 3  # the executor runs before our jar is added
 
     path = home / "left"
     spark_ext.attach(spark)
@@ -92,7 +92,7 @@ def attach_to_a_cluster(home: Path, spark_home: str, delta: list[str]) -> list[t
 def test_executors_of_a_session_that_runs_already(
     tmp_path: Path, spark_home: Callable[..., str], delta_jars: list[Path]
 ) -> None:
-    """Our classes come to them when it is attached: a column was renamed, so files are copied."""
+    """`attach` sends our classes to the executors, which copy files with the renamed column."""
     home = spark_home()
 
     rows = in_new_process(attach_to_a_cluster, tmp_path, home, [*map(str, delta_jars)])

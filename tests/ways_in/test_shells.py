@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shells of Spark, with what docs/install.md says typed into a terminal."""
+"""Tests the shells of Spark, with what docs/install.md says typed into a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.install_page import block
 from tests.ways_in.place import Place
 from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
-# One expression: the shell compiles each that it gets.
+# This is one expression, because the shell compiles each expression.
 SCALA = """
 {{ Seq({track}).foreach(spark.sql)
   println("named: " + spark.sql("{names}").head)
@@ -72,7 +72,7 @@ def test_shell_of_pyspark(place: Place) -> None:
     shell = place.run(
         block("Shells", "sh", "pyspark"),
         typed=typed + names + PYTHON_REFUSED.format(SET_FLAG.format(t="t")),
-        # A Python that reads no terminal is no shell unless it is told so.
+        # Without this variable, a Python without a terminal is not interactive.
         PYSPARK_DRIVER_PYTHON_OPTS="-i",
     )
 

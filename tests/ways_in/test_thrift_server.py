@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Thrift JDBC server, through a client in Python and one of JDBC."""
+"""Tests the Thrift JDBC server by a client in Python and by a JDBC client."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_client_in_python(place: Place, port: str) -> None:
 @pytest.mark.matrix
 def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> None:
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
-    said = {
+    answers = {
         f"{prefix}{PYTHON}": str(place.write("python", f"#!/bin/sh\ntouch {place.directory}/ran\n"))
         for prefix in ("", "set:hiveconf:", "set:hivevar:", "set:system:")
     }
     (place.directory / "python").chmod(0o755)
     with shells.server(command, place.directory, up=UP, **place.variables):
-        for key, value in said.items():
+        for key, value in answers.items():
             # The server may refuse such a key or ignore it.
             with contextlib.suppress(Error), session(port, {key: value}) as cursor:
                 cursor.execute("SELECT 1")
@@ -140,7 +140,7 @@ def test_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> None
 def test_client_of_jdbc_needs_delta_on_the_drivers_own_class_path(
     place: Place, port: str, extensions: str
 ) -> None:
-    """The page says so; plain Delta does the same."""
+    """Plain Delta needs the same, and the page says so."""
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     if extensions == "delta":
         without_us = f"--conf spark.sql.extensions={DELTA} spark-internal"
