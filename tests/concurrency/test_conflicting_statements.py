@@ -191,7 +191,7 @@ def test_removal_that_fails_by_a_conflict_deletes_its_copies_and_rewrites(
     assert table.rows("a, s.y") == [(1, None), (3, 4)]
 
 
-def test_pairs_are_all_pairs() -> None:
+def test_statements_have_unique_names() -> None:
     assert len(STATEMENTS) == 11
     assert len(set(STATEMENTS)) == len(set(map(str, STATEMENTS))) == 11
 

@@ -164,7 +164,7 @@ def test_drop_of_the_mapping_feature_killed_at_any_commit_succeeds_when_repeated
     assert_is_after(table, stop)
 
 
-def test_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
+def test_drop_of_the_mapping_feature_makes_as_many_commits_as_the_list_of_stops(
     tables: Tables, tmp_path: Path
 ) -> None:
     table = tables.copy(DROPS[0].kind, tmp_path / "t")

@@ -15,7 +15,7 @@ from tests.concurrency.statements import named_condition
 from tests.concurrency.test_removal_beside_writers import (
     TIMEOUT,
     SetConf,
-    assert_left,
+    assert_removed,
     copies,
     remove_beside,
     remove_mapping,
@@ -59,7 +59,7 @@ def test_dropped_column_restored_during_removal_has_its_values(
     error = remove_beside(table, restore)
 
     assert error is None
-    assert_left(table, rows)
+    assert_removed(table, rows)
 
 
 def test_row_ids_enabled_during_removal_are_kept(table: Table) -> None:
@@ -87,7 +87,7 @@ def test_rows_without_a_count_in_the_log_get_row_ids(table: Table, conf: SetConf
 
     remove_mapping(table)
 
-    assert_left(table, rows)
+    assert_removed(table, rows)
     assert metrics(table.log)["numRewrittenFiles"] == 4
 
 
@@ -145,7 +145,7 @@ def test_removal_ignores_missing_rows_that_are_no_longer_live(table: Table) -> N
         error = held.release()
 
     assert error is None
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
     assert table.rows("a, s.y") == [(60, 6)]
 
 
@@ -169,5 +169,5 @@ def test_partition_values_too_long_for_a_path_are_kept(table: Table) -> None:
 
     remove_mapping(table)
 
-    assert_left(table, rows)
+    assert_removed(table, rows)
     assert max(len(path) for path in live(table.log)) < 200

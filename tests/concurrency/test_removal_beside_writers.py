@@ -68,14 +68,14 @@ def remove_beside(table: Table, *writers: Callable[[Table], object]) -> Exceptio
     return with_conflicts(table.spark, lambda: remove_mapping(table), Step.COMMIT, others)
 
 
-def goes_on_beside(table: Table, write: Callable[[Table], object]) -> None:
+def assert_continues_beside(table: Table, write: Callable[[Table], object]) -> None:
     """Asserts that the removal succeeds and keeps every row of the writer."""
     seen: list[Rows] = []
 
     error = remove_beside(table, in_turn(write, lambda table: seen.append(table.rows())))
 
     assert error is None
-    assert_left(table, seen[0])
+    assert_removed(table, seen[0])
 
 
 def sql(text: str) -> Callable[[Table], object]:
@@ -104,18 +104,18 @@ def purge(table: Table) -> None:
     assert table.log.actions("remove")[0]["deletionVector"]["cardinality"] == 1
 
 
-def assert_left(table: Table, rows: Rows) -> None:
+def assert_removed(table: Table, rows: Rows) -> None:
     """Asserts that column mapping is removed, and that every copy is in a commit."""
     log = table.log
     assert log.operation == OPERATION
     assert set(log.physical_names.values()) == {None}
     assert_checksum_holds(log)
-    assert_other_metadata_stays(log)
+    assert_other_metadata_is_kept(log)
     assert table.rows() == rows
     assert not copies(table) - named(table)
 
 
-def assert_other_metadata_stays(log: TableLog) -> None:
+def assert_other_metadata_is_kept(log: TableLog) -> None:
     """Asserts that the removal kept all other metadata."""
 
     def other(found: dict[str, Any]) -> dict[str, Any]:
@@ -188,18 +188,18 @@ LIKE_OTHERS = (
     "writer", [*(name for name in WRITERS if name not in LIKE_OTHERS), *in_matrix(*LIKE_OTHERS)]
 )
 def test_removal_continues_beside_a_writer(table: Table, writer: str) -> None:
-    goes_on_beside(used(table), WRITERS[writer])
+    assert_continues_beside(used(table), WRITERS[writer])
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_removal_continues_beside_a_writer_without_deletion_vectors(
     table: Table, writer: str
 ) -> None:
-    goes_on_beside(used(table, NO_VECTORS), WRITERS[writer])
+    assert_continues_beside(used(table, NO_VECTORS), WRITERS[writer])
 
 
 def test_removal_continues_beside_a_purge_of_deletion_vectors(table: Table) -> None:
-    goes_on_beside(used(table), purge)
+    assert_continues_beside(used(table), purge)
 
     assert metrics(table.log)["numDiscardedFiles"] == 1
 
@@ -208,7 +208,7 @@ def test_removal_continues_beside_an_auto_compaction(table: Table, conf: SetConf
     used(table, VECTORS, "'delta.autoOptimize.autoCompact' = 'true'")
     conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
 
-    goes_on_beside(table, WRITERS["append"])
+    assert_continues_beside(table, WRITERS["append"])
 
     [append, compaction] = [table.log.at(table.log.version - before) for before in (2, 1)]
     assert (append.operation, compaction.operation) == ("WRITE", "OPTIMIZE")
@@ -222,7 +222,7 @@ def test_removal_continues_beside_an_append_with_an_identity_column(table: Table
     table.spark.sql(insert.format(b="b", value="x"))
     table.alter("RENAME COLUMN b TO c")
 
-    goes_on_beside(table, sql(insert.format(b="c", value="y")))
+    assert_continues_beside(table, sql(insert.format(b="c", value="y")))
 
     assert table.log.fields["i"].metadata["delta.identity.highWaterMark"] == 2
     table.spark.sql(insert.format(b="c", value="z"))
@@ -239,7 +239,7 @@ def test_removal_continues_after_each_of_several_conflicts(table: Table, conf: S
     told = metrics(table.log)
     assert told["numRounds"] == 5  # an added column needs no round
     assert told["numCopiedFiles"] == len(table.log.live_files)
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_copies_are_reused_in_later_rounds(table: Table) -> None:
@@ -266,7 +266,7 @@ def test_discarded_copies_are_counted_and_deleted(table: Table) -> None:
     assert (told["numRounds"], told["numCopiedFiles"], told["numDiscardedFiles"]) == (1, 3, 1)
     assert told["numDiscardedBytes"] > 0
     assert len(parquet_files(table) - before) == 3
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_copies_are_used_again_when_their_files_are_restored(table: Table) -> None:
@@ -276,7 +276,7 @@ def test_copies_are_used_again_when_their_files_are_restored(table: Table) -> No
     remove_beside(table, WRITERS["delete of a file"], restore)
 
     assert metrics(table.log)["numRounds"] == 1
-    assert_left(table, rows)
+    assert_removed(table, rows)
 
 
 # Features that another writer enables and uses during the removal.
@@ -311,7 +311,7 @@ def test_removal_continues_when_a_feature_is_enabled_during_it(
     key, use = FEATURES[feature]
     enable = f"SET TBLPROPERTIES ('{key}' = 'true')"
 
-    goes_on_beside(
+    assert_continues_beside(
         used(table, NO_VECTORS),
         in_turn(lambda table: table.alter(enable), *([use] if is_used else [])),
     )
@@ -333,7 +333,7 @@ def test_values_written_after_a_type_change_during_removal_have_the_wider_type(
 ) -> None:
     used(table, NO_VECTORS, "'delta.enableTypeWidening' = 'true'")
 
-    goes_on_beside(
+    assert_continues_beside(
         table,
         in_turn(
             lambda table: table.alter("ALTER COLUMN d TYPE BIGINT"),
@@ -377,7 +377,7 @@ def test_copies_have_the_newest_statistics_row_ids_and_tags_of_their_sources(tab
             assert new.get(key) == old.get(key)
         assert new["baseRowId"] >= 0
     assert sum("deletionVector" in add for add in table.log.actions("add")) == 1
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 @pytest.mark.parametrize("writer", ["append", "update", "merge", "optimize", "delete", "restore"])
@@ -392,7 +392,7 @@ def test_rows_keep_the_row_ids_of_the_newest_version(table: Table, writer: str) 
 
     assert error is None
     assert ids() == seen[0]
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
     table.insert("(70, 'new', 1)")
     assert len({row[-2] for row in ids()}) == len(seen[0]) + 1
 
@@ -446,7 +446,7 @@ def test_column_renamed_during_removal_has_its_new_name(table: Table) -> None:
     assert list(table.log.physical_names) == ["a", "f", "d"]
     assert metrics(table.log)["numDiscardedFiles"] == 4
     assert table.rows("f")[0] == ("x0",)
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_column_dropped_during_removal_is_not_restored(table: Table) -> None:
@@ -468,7 +468,7 @@ def test_metadata_only_removal_copies_files_when_a_rename_sets_the_flag(table: T
     assert error is None
     assert table.log.flag == "true"
     assert metrics(table.log)["numCopiedFiles"] == 1
-    assert_left(table, [(1, "x")])
+    assert_removed(table, [(1, "x")])
 
 
 def test_metadata_only_removal_continues_beside_changes_of_metadata(table: Table) -> None:
@@ -483,7 +483,7 @@ def test_metadata_only_removal_continues_beside_changes_of_metadata(table: Table
 
     assert error is None
     assert table.log.flag == "false"
-    assert_left(table, [(1, "x", None), (2, "y", 3)])
+    assert_removed(table, [(1, "x", None), (2, "y", 3)])
 
 
 def test_removal_fails_when_another_removal_commits_first(table: Table) -> None:
@@ -493,7 +493,7 @@ def test_removal_fails_when_another_removal_commits_first(table: Table) -> None:
 
     assert error is not None
     assert named_condition(error) == "DELTA_METADATA_CHANGED"
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_removal_fails_when_the_table_is_replaced(table: Table) -> None:
@@ -540,7 +540,7 @@ def test_removal_in_a_shallow_clone_continues_and_keeps_the_files_of_the_source(
     table.insert("(9, 'w', 0)")
 
     with untouched(source):
-        goes_on_beside(table, WRITERS[writer])
+        assert_continues_beside(table, WRITERS[writer])
 
     assert {local(table.path, path).parent for path in table.log.live_files} == {table.path}
     assert source.rows() == [(a, f"{'xy'[a % 2]}{a // 2}", 0) for a in range(8)]
@@ -652,7 +652,7 @@ def test_removal_without_other_writers_takes_one_round(table: Table, conf: SetCo
     remove_mapping(table)
 
     assert metrics(table.log)["numRounds"] == 1
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 # Files that are rewritten row by row.
@@ -684,7 +684,7 @@ def test_rewritten_rows_are_the_rows_of_the_newest_version(table: Table, writer:
 
     assert error is None
     assert table.rows("a") == seen[0]
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 # Files that others delete from the storage.
@@ -700,7 +700,7 @@ def test_copies_deleted_by_vacuum_are_made_again(table: Table, conf: SetConf) ->
 
     assert error is None
     assert metrics(table.log)["numRounds"] == 2
-    assert_left(table, sorted([*rows, (50, "z", 1)], key=repr))
+    assert_removed(table, sorted([*rows, (50, "z", 1)], key=repr))
 
 
 @pytest.mark.parametrize("writer", ["delete", "append", "properties"])
@@ -719,7 +719,7 @@ def test_copies_deleted_by_an_unlogged_vacuum_are_made_again(
         assert not copies(table)
         WRITERS[writer](table)
 
-    goes_on_beside(table, vacuum)
+    assert_continues_beside(table, vacuum)
 
 
 def test_removal_ignores_a_missing_file_that_is_no_longer_live(table: Table) -> None:
@@ -732,7 +732,7 @@ def test_removal_ignores_a_missing_file_that_is_no_longer_live(table: Table) -> 
         error = held.release()
 
     assert error is None
-    assert_left(table, [(60, "o", 6)])
+    assert_removed(table, [(60, "o", 6)])
 
 
 def test_removal_by_rewrite_fails_by_a_conflict_as_in_plain_delta(table: Table) -> None:

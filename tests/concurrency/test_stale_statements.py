@@ -263,7 +263,7 @@ def test_insert_conflicts_with_a_restore_of_other_columns(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_tracked", [True, False])
-def test_insert_is_refused_when_restore_goes_to_a_version_before_mapping(
+def test_insert_is_refused_when_restore_selects_a_version_before_mapping(
     table: Table, is_tracked: bool
 ) -> None:
     table.create("a INT, b STRING, d STRING", *([TRACKED] if is_tracked else []))

@@ -59,7 +59,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
-def test_golden_tables_are_as_their_json_says(golden: Path, name: str) -> None:
+def test_golden_tables_equal_their_json(golden: Path, name: str) -> None:
     expected = dict(STATES[name]["reads"])
     del expected["checks"]
     expected.pop("filters", None)
@@ -113,7 +113,7 @@ def test_spark_reads_the_rows_of_the_json(spark: SparkSession, golden: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "step"), WRITES)
-def test_spark_writes_as_the_json_says(
+def test_spark_writes_equal_the_json(
     spark: SparkSession, golden: Path, tmp_path: Path, name: str, step: Json
 ) -> None:
     for other in STATES:

@@ -131,7 +131,7 @@ def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:
         align(table)
 
 
-def test_table_in_mode_id_is_refused_unless_asked(table: Table) -> None:
+def test_table_in_mode_id_is_refused_without_the_option(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
 
     with table.no_commit(), pytest.raises(ModeIdLostError):
@@ -220,7 +220,7 @@ def test_align_renames_every_column_in_files_and_keeps_mapping_and_ids(
     assert (again.aligned, again.done, again.cost) == (True, (), "NOTHING")
 
 
-def test_table_in_mode_id_returns_in_mode_name_when_asked(table: Table) -> None:
+def test_table_in_mode_id_is_aligned_in_mode_name_with_the_option(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
     before = ids(table)
 
@@ -362,7 +362,7 @@ def interrupt() -> None:
 @pytest.mark.parametrize(
     "properties", [(TRACKED, NAME_MODE), *in_matrix(((NAME_MODE,),), ((TRACKED, ID_MODE),))]
 )
-def test_interrupted_call_continues_and_keeps_ids(
+def test_interrupted_alignment_continues_and_keeps_ids(
     table: Table, properties: tuple[str, ...], number: int
 ) -> None:
     misled(table, *properties)

@@ -60,7 +60,9 @@ def test_sound_table_has_no_finding(spark: SparkSession, named_table: Table) -> 
 
 
 @NO_FLAG
-def test_sql_and_python_return_the_same_worst_first(spark: SparkSession, broken: Table) -> None:
+def test_sql_and_python_return_the_same_findings_worst_first(
+    spark: SparkSession, broken: Table
+) -> None:
     frame = spark.sql(f"SELECT * FROM column_mapping_audit('{broken.name}')")
     with broken.no_commit():
         result = spark_ext.audit(spark, broken.path)
@@ -193,7 +195,7 @@ def forget(spark: SparkSession) -> None:
 
 
 @NO_FLAG
-def test_reserved_keywords_of_the_session_do_not_matter(
+def test_audit_ignores_reserved_keywords_of_the_session(
     spark: SparkSession, broken: Table, conf: Any
 ) -> None:
     conf("spark.sql.ansi.enforceReservedKeywords", "true")
@@ -210,7 +212,7 @@ def test_reserved_keywords_of_the_session_do_not_matter(
     ("key", "value"),
     [("spark.sql.sources.useV1SourceList", ""), ("spark.sql.columnNameOfCorruptRecord", "add")],
 )
-def test_reader_settings_of_the_session_do_not_matter(
+def test_audit_ignores_reader_settings_of_the_session(
     spark: SparkSession, broken: Table, conf: Any, key: str, value: str
 ) -> None:
     conf(key, value)
@@ -269,7 +271,7 @@ def test_broken_log_file_raises_unreadable_log(spark: SparkSession, table: Table
         ({"partitionValues": None}, None),
     ],
 )
-def test_audit_continues_when_an_add_action_is_odd(
+def test_audit_continues_when_an_add_action_is_invalid(
     spark: SparkSession, table: Table, change: dict[str, Any], problem: str | None
 ) -> None:
     table.create_tracked("a INT")
@@ -298,7 +300,7 @@ def log_file(table: Table, version: int) -> Path:
 
 
 @NO_FLAG
-def test_command_prints_what_to_do(broken: Table, capsys: Any) -> None:
+def test_command_prints_the_remedies(broken: Table, capsys: Any) -> None:
     assert main(["audit", str(broken.path)]) == 1
 
     out = capsys.readouterr().out

@@ -234,7 +234,7 @@ def test_clone_of_an_older_version_has_the_flag_of_that_version(
     ],
 )
 @pytest.mark.parametrize("asked_by", ["nobody", "default", "property"])
-def test_clone_of_an_untracked_table_is_tracked_only_when_asked(
+def test_clone_of_an_untracked_table_is_tracked_only_by_its_own_property(
     source: Table,
     table: Table,
     conf: SetConf,

@@ -200,8 +200,8 @@ def test_status_names_the_commit_that_set_the_flag(table: Table) -> None:
     assert (found.true_since.version, found.true_since.operation) == (3, info["operation"])
     assert found.true_since.operation == "RENAME COLUMN"
     changed = [
-        (told.version, told.change, told.old_name, told.new_name, told.id)
-        for told in found.dropped_or_renamed
+        (event.version, event.change, event.old_name, event.new_name, event.id)
+        for event in found.dropped_or_renamed
     ]
     assert changed == [(3, "rename", "b", "e", 2), (4, "drop", "c", None, 3)]
     protocol = table.log.protocol
@@ -212,7 +212,7 @@ def test_status_names_the_commit_that_set_the_flag(table: Table) -> None:
     assert usage(table)._repr_html_() == found._repr_html_()
 
 
-def test_status_of_a_mapped_table_that_was_tracked_later(table: Table) -> None:
+def test_status_of_a_mapped_table_that_was_tracked_later_has_a_true_flag(table: Table) -> None:
     table.create("a INT, b INT", NAME_MODE)
     table.alter("DROP COLUMN b")
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
@@ -222,7 +222,7 @@ def test_status_of_a_mapped_table_that_was_tracked_later(table: Table) -> None:
         True,
         2,
     )
-    assert [told.old_name for told in found.dropped_or_renamed] == ["b"]
+    assert [event.old_name for event in found.dropped_or_renamed] == ["b"]
 
 
 @pytest.mark.parametrize(("properties", "mode"), [([NAME_MODE], "name"), ([], "none")])

@@ -264,10 +264,10 @@ ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "left"), ROW_CHANGES.values(), ids=ROW_CHANGES)
+@pytest.mark.parametrize(("change", "remaining"), ROW_CHANGES.values(), ids=ROW_CHANGES)
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
 def test_change_of_rows_keeps_flag_and_names(
-    changed: Table, conf: SetConf, mode: str, change: Write, left: list[tuple[object, ...]]
+    changed: Table, conf: SetConf, mode: str, change: Write, remaining: list[tuple[object, ...]]
 ) -> None:
     conf(MODE, mode)
 
@@ -276,7 +276,7 @@ def test_change_of_rows_keeps_flag_and_names(
 
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
     assert changed.log.physical_names == {"id": "id", "c": "a"}
-    assert changed.rows() == left
+    assert changed.rows() == remaining
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
@@ -478,7 +478,7 @@ def test_table_created_like_a_tracked_table_of_kernel_is_tracked(
     assert other.log.columns == changed.log.columns
 
 
-def test_kernel_names_the_feature_that_it_does_not_know(changed: Table, conf: SetConf) -> None:
+def test_kernel_names_the_unknown_feature(changed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
 
     for name in ("named", by_path(changed)):

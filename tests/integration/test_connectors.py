@@ -91,7 +91,7 @@ EARLIER: dict[str, Callable[[Table, int], DataFrame]] = {
 STATES: dict[str, tuple[Change, str]] = {
     "flag-true": (rename, "c"),
     "flag-false": (nothing, "b"),
-    "left": (in_turn(rename, remove_mapping), "c"),
+    "removed": (in_turn(rename, remove_mapping), "c"),
 }
 
 
@@ -399,17 +399,17 @@ def replaced_late(table: Table, change: Change) -> Exception | None:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
 @pytest.mark.parametrize(
-    ("change", "columns", "left"),
+    ("change", "columns", "expected"),
     [
         (rename, "a, c, d", ROWS),
         (swap, "a, d, b", ROWS),
         (in_turn(swap, remove_mapping), "a, d, b", ROWS),
         (drop_and_add, "a, b, d", [(1, None, "p"), (2, None, "q")]),
     ],
-    ids=["renamed", "swapped", "swapped and left", "dropped and added"],
+    ids=["renamed", "swapped", "swapped and removed", "dropped and added"],
 )
 def test_replacement_by_the_tables_own_rows_keeps_their_columns(
-    named_table: Table, conf: SetConf, mode: str, change: Change, columns: str, left: Rows
+    named_table: Table, conf: SetConf, mode: str, change: Change, columns: str, expected: Rows
 ) -> None:
     create(named_table)
     conf(MODE, mode)
@@ -428,4 +428,4 @@ def test_replacement_by_the_tables_own_rows_keeps_their_columns(
     else:
         assert isinstance(error, PySparkException)
         assert (error.getCondition() == STALE) is (mode != "STRICT")
-    assert named_table.rows(columns) == left
+    assert named_table.rows(columns) == expected

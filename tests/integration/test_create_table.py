@@ -181,7 +181,7 @@ def test_new_table_has_flag_ids_and_logical_names_in_the_first_commit(
 
 
 @routes.each(CREATIONS)
-def test_new_unmapped_table_has_the_flag_false_and_logical_names_once_it_is_mapped(
+def test_new_unmapped_table_has_the_flag_false_and_logical_names_when_mapped_later(
     table: Table, route: Route
 ) -> None:
     create(table, route, "SELECT 1 AS a, named_struct('x', 2) AS s, array(3) AS r", "none")
@@ -331,7 +331,7 @@ def test_table_that_ignores_protocol_defaults_is_not_tracked(table: Table, conf:
     assert has_uuid_names(table.log)
 
 
-def test_table_that_ignores_protocol_defaults_is_tracked_when_asked(
+def test_table_that_ignores_protocol_defaults_is_tracked_by_its_own_property(
     table: Table, conf: SetConf
 ) -> None:
     conf(FEATURE_DEFAULT, "supported")

@@ -84,7 +84,7 @@ def test_columns_of_a_mapped_source_get_new_ids_and_names(
         {TRACK_MAPPED: "true", f"{DEFAULTS}.columnMapping.mode": "name"},
     ],
 )
-def test_sessions_defaults_track_what_a_plain_write_creates(
+def test_plain_write_creates_a_tracked_table_when_sessions_defaults_have_the_feature(
     table: Table, conf: SetConf, defaults: dict[str, str]
 ) -> None:
     for key, value in defaults.items():

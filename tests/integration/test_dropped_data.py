@@ -541,7 +541,7 @@ def test_log_file_is_unknown_when_its_checksum_differs(table: Table) -> None:
     commit.write_text(text)
 
 
-def test_column_is_gone_when_the_log_contains_its_name_only(table: Table) -> None:
+def test_column_is_erased_when_the_log_contains_its_name_only(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.alter("DROP COLUMN secret")
     table.insert("(1)")

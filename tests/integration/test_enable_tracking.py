@@ -265,13 +265,13 @@ def test_clone_of_a_tracked_table_over_a_stale_flag_sets_the_flag(
 
 
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
-@pytest.mark.parametrize("left", [None, "", "maybe", "1"])
+@pytest.mark.parametrize("written", [None, "", "maybe", "1"])
 def test_flag_that_is_no_boolean_becomes_true_at_the_next_change(
-    table: Table, left: str | None
+    table: Table, written: str | None
 ) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
-    configure_foreign(table.log, **{FLAG: left})
+    configure_foreign(table.log, **{FLAG: written})
 
     with table.one_commit():
         table.alter("ADD COLUMN b INT")
@@ -321,17 +321,17 @@ def test_append_does_not_restore_a_missing_flag(table: Table) -> None:
     assert table.log.flag is None
 
 
-@pytest.mark.parametrize(("left", "name_is_uuid"), [("FALSE", False), ("True", True)])
+@pytest.mark.parametrize(("written", "name_is_uuid"), [("FALSE", False), ("True", True)])
 def test_boolean_in_other_letter_case_is_a_boolean(
-    table: Table, left: str, name_is_uuid: bool
+    table: Table, written: str, name_is_uuid: bool
 ) -> None:
     table.create_tracked("a INT")
-    configure_foreign(table.log, **{FLAG: left})
+    configure_foreign(table.log, **{FLAG: written})
 
     with table.one_commit():
         table.alter("ADD COLUMN b INT")
 
-    assert table.log.flag == left.lower()
+    assert table.log.flag == written.lower()
     assert is_uuid_name(table.log.physical_names["b"]) == name_is_uuid
 
 

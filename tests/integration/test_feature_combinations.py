@@ -17,7 +17,7 @@ MAPPED = f"{TRACKED}, {NAME_MODE}"
 COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
 COMPAT_V2 = "'delta.enableIcebergCompatV2' = 'true'"
 DELETION_VECTORS = "'delta.enableDeletionVectors' = 'true'"
-NO_BOTH = "DELTA_ICEBERG_COMPAT_VIOLATION.DELETION_VECTORS_SHOULD_BE_DISABLED"
+EXCLUSIVE = "DELTA_ICEBERG_COMPAT_VIOLATION.DELETION_VECTORS_SHOULD_BE_DISABLED"
 
 
 def assert_each_commit(
@@ -44,19 +44,19 @@ def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
 
 @pytest.mark.without("deletion-vectors")
 @pytest.mark.parametrize(
-    ("has", "asks"), [(COMPAT_V2, DELETION_VECTORS), (DELETION_VECTORS, COMPAT_V2)]
+    ("existing", "added"), [(COMPAT_V2, DELETION_VECTORS), (DELETION_VECTORS, COMPAT_V2)]
 )
 def test_iceberg_compat_v2_and_deletion_vectors_exclude_each_other(
-    table: Table, has: str, asks: str
+    table: Table, existing: str, added: str
 ) -> None:
-    with refusal(NO_BOTH):
-        table.create("a INT", MAPPED, has, asks)
+    with refusal(EXCLUSIVE):
+        table.create("a INT", MAPPED, existing, added)
     assert not table.path.exists()
-    table.create("a INT", MAPPED, has)
+    table.create("a INT", MAPPED, existing)
     table.insert("(1), (2)")
 
-    with table.refusal(NO_BOTH):
-        table.alter(f"SET TBLPROPERTIES ({asks})")
+    with table.refusal(EXCLUSIVE):
+        table.alter(f"SET TBLPROPERTIES ({added})")
     table.alter("ADD COLUMN b INT")
 
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})

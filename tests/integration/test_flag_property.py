@@ -116,7 +116,9 @@ def test_statement_with_parameters_may_not_name_the_flag(existing: Table) -> Non
 
 
 @pytest.mark.parametrize("change", [f"SET {NAMED}", f"UNSET TBLPROPERTIES IF EXISTS ('{FLAG}')"])
-def test_refusal_comes_before_the_table_is_looked_up(spark: SparkSession, change: str) -> None:
+def test_statement_is_refused_before_the_table_is_looked_up(
+    spark: SparkSession, change: str
+) -> None:
     assert_refused(lambda: spark.sql(f"ALTER TABLE no_such_table {change}"))
 
 

@@ -324,7 +324,7 @@ def test_progress_counts_tables_and_bytes(spark: SparkSession, tmp_path: Path) -
     assert run[-1].running == ()
 
 
-def test_progress_that_fails_leaves_the_report(spark: SparkSession, tmp_path: Path) -> None:
+def test_error_of_progress_contains_the_report(spark: SparkSession, tmp_path: Path) -> None:
     table = free(at(spark, tmp_path, "t"))
 
     def fail(progress: LakehouseProgress) -> None:

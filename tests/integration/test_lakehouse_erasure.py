@@ -72,7 +72,7 @@ def partition(table: Table) -> None:
         (partition, ["VACUUM", "VACUUM"]),
     ],
 )
-def test_same_call_erases_a_column_and_certificates_tell_that_the_table_had_it(
+def test_same_call_erases_a_column_and_certificates_contain_the_column(
     table: Table, tmp_path: Path, make: Callable[[Table], None], steps: list[str]
 ) -> None:
     make(table)
@@ -125,7 +125,7 @@ def test_column_is_erased_without_a_certificate_while_the_log_has_its_name(table
     assert "ssn" in footers_and_log(table)
 
 
-def test_commit_of_the_drop_tells_of_the_column_when_older_schemas_are_gone(table: Table) -> None:
+def test_commit_of_the_drop_names_the_column_when_older_schemas_are_deleted(table: Table) -> None:
     table.create("id INT, ssn STRING", TRACKED, NAME_MODE)
     table.alter("DROP COLUMN ssn")
     table.cut_log(1)
@@ -141,7 +141,7 @@ def test_commit_of_the_drop_tells_of_the_column_when_older_schemas_are_gone(tabl
     assert abs(found.oldest_timestamp - written) < timedelta(seconds=1)
 
 
-def test_answer_tells_how_far_it_goes(table: Table) -> None:
+def test_verdict_has_the_versions_that_it_covers(table: Table) -> None:
     table.create("id INT, kept STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert("(1, 'x')")
 
@@ -347,7 +347,7 @@ def with_future_feature(table: Table) -> None:
 
 @PURGES
 @pytest.mark.broken_table("log_without_start")
-def test_failing_step_and_unreadable_table_leave_the_others_alone(
+def test_failing_step_and_unreadable_table_do_not_stop_the_other_tables(
     table: Table, tmp_path: Path
 ) -> None:
     refusing, broken = (Table(table.spark, tmp_path / name) for name in ("refusing", "broken"))

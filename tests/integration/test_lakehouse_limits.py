@@ -145,7 +145,7 @@ def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> thre
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_cancels_what_runs_and_begins_no_table(
+def test_signal_cancels_running_statements_and_begins_no_table(
     spark: SparkSession, tmp_path: Path, disk: OddDisk, number: signal.Signals
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
@@ -179,7 +179,7 @@ def test_signal_cancels_what_runs_and_begins_no_table(
     )
 
 
-def test_second_signal_does_not_wait_for_what_the_first_one_cancelled(
+def test_second_signal_does_not_wait_for_cancelled_statements(
     spark: SparkSession, tmp_path: Path, disk: OddDisk
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "ab"]

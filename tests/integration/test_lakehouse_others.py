@@ -42,7 +42,9 @@ def assert_done_once(table: Table) -> None:
     assert len(copying) == (0 if tracked else 1)
 
 
-def test_table_is_gone_when_another_session_drops_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_table_dropped_by_another_session_has_the_outcome_gone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     tables = [free(at(spark, tmp_path, name)) for name in "ab"]
 
     def drop(row: spark_ext.SurveyedTable) -> bool:
@@ -131,7 +133,7 @@ def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Pat
         assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
 
 
-def test_copies_of_a_killed_driver_are_named_with_what_removes_them(
+def test_copies_of_a_killed_driver_are_named_with_the_statement_that_removes_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table, clean = untracked(at(spark, tmp_path, "t")), untracked(at(spark, tmp_path, "clean"))

@@ -24,7 +24,7 @@ def test_picture_of_the_parquet_schema_shows_a_real_table(
 
 
 @pytest.mark.every_variant
-def test_terminals_show_what_the_commands_print(
+def test_pictures_of_terminals_equal_the_output_of_the_commands(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demo = terminal.loaded_demo()

@@ -311,7 +311,7 @@ def test_purge_keeps_row_ids(table: Table) -> None:
     assert table.rows(columns) == rows
 
 
-def test_purge_drops_the_columns_of_disabled_row_tracking(table: Table) -> None:
+def test_purge_drops_the_columns_of_row_tracking_that_was_turned_off(table: Table) -> None:
     table.create("a INT, d INT", TRACKED, NAME_MODE, ROW_TRACKING)
     insert_one_file(table, "(1, 7)")
     insert_one_file(table, "(2, 8)")

@@ -156,9 +156,7 @@ def test_stream_is_refused_when_its_version_is_not_in_the_log(table: Table, tmp_
 
 
 @pytest.mark.matrix
-def test_stream_fails_when_vacuum_deleted_files_that_it_has_not_read(
-    table: Table, tmp_path: Path
-) -> None:
+def test_stream_fails_when_vacuum_deleted_unread_files(table: Table, tmp_path: Path) -> None:
     stream = Stream(used(table), tmp_path / "s")
     stream.run()
     table.insert("(3, 30)")

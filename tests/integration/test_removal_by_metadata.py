@@ -26,7 +26,7 @@ def set_mode(table: Table) -> None:
     table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
 
 
-def assert_free(log: TableLog) -> None:
+def assert_metadata_only(log: TableLog) -> None:
     """Asserts that one commit without files removed column mapping."""
     commit = removal_of(log)
     assert commit.actions("add") == commit.actions("remove") == []
@@ -113,7 +113,7 @@ def test_every_way_keeps_the_files_of_a_table_that_never_dropped_or_renamed(
 
     remove_mapping(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert removal_of(table.log).configuration.get(MODE) == mode
     assert (table.log.is_tracked, table.log.flag) == (True, "false")
     if remove_mapping not in (unmap, by_unset):
@@ -166,7 +166,7 @@ def test_removal_is_metadata_only_with_other_features(table: Table, properties: 
 
     unmap(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert table.rows() == [(1, "x"), (3, "z")]
 
 
@@ -176,7 +176,7 @@ def test_removal_is_metadata_only_with_partitions_in_id_mode(table: Table) -> No
 
     unmap(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert table.rows() == [(1, "x"), (2, "y")]
     assert table.spark.sql(f"SELECT a FROM {table.name} WHERE p = 'y'").collect() == [(2,)]
 
@@ -192,7 +192,7 @@ def test_removal_is_metadata_only_with_clustering(table: Table) -> None:
     unmap(table)
     table.spark.sql(f"OPTIMIZE {table.name}")
 
-    assert_free(table.log.at(2))
+    assert_metadata_only(table.log.at(2))
     assert table.rows() == [(1, "x")]
 
 
@@ -226,7 +226,7 @@ def test_removal_is_metadata_only_with_ten_thousand_files(table: Table) -> None:
 
     unmap(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert len(table.log.live_files) == 10_001
     read = DeltaTable(str(table.path)).to_pyarrow_table()
     assert (read.num_rows, set(read["a"].to_pylist())) == (10_001, {1})
@@ -242,7 +242,7 @@ def test_mapping_can_be_enabled_and_removed_again(table: Table) -> None:
 
     by_unset(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert table.rows() == [(1, "x", None), (2, "y", 3)]
 
 

@@ -180,7 +180,7 @@ def test_removal_skips_no_row_when_the_session_ignores_corrupt_files(
     assert table.rows("b") == [("x",), ("y",)]
 
 
-def test_refusal_by_delta_comes_before_any_file_is_written(table: Table) -> None:
+def test_removal_refused_by_delta_writes_no_file(table: Table) -> None:
     """A later refusal would make the copies useless."""
     renamed(table, partitioned_by="b")
     protocol = table.log.protocol

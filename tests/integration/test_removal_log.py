@@ -404,7 +404,7 @@ def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None
 
 
 @pytest.mark.matrix
-def test_deltas_own_removal_leaves_the_clustering_columns_behind(table: Table) -> None:
+def test_deltas_own_removal_keeps_the_clustering_domain(table: Table) -> None:
     """No column has the names in the clustering domain, so Delta cannot describe the table."""
     clustered(table, "a")
     table.insert("(1, 'x', NULL)")
@@ -419,7 +419,7 @@ def test_deltas_own_removal_leaves_the_clustering_columns_behind(table: Table) -
 
 
 @MATRIX
-def test_clustering_by_nothing_stays(table: Table) -> None:
+def test_empty_clustering_domain_is_kept(table: Table) -> None:
     clustered(table, "a")
     table.insert("(1, 'x', NULL)")
     table.alter("CLUSTER BY NONE")
@@ -432,7 +432,7 @@ def test_clustering_by_nothing_stays(table: Table) -> None:
 
 
 @MATRIX
-def test_other_domains_stay(table: Table) -> None:
+def test_other_domains_are_kept(table: Table) -> None:
     clustered(table, "a")
     table.insert("(1, 'x', NULL)")
     domain = {"domain": "my.app", "configuration": '{"a": [1, 2.50]}', "removed": False}
@@ -447,7 +447,7 @@ def test_other_domains_stay(table: Table) -> None:
 # The commit.
 
 
-def test_commit_says_what_deltas_own_says(table: Table) -> None:
+def test_commit_has_the_actions_of_deltas_own_removal(table: Table) -> None:
     """Only files and row ids differ: Delta assigns new row ids."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     table.insert("(1, 'x')")

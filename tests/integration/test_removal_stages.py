@@ -142,7 +142,7 @@ def test_dry_run_returns_upper_bounds_and_reasons_of_a_copy(table: Table) -> Non
 
 
 @pytest.mark.without("auto-compact")
-def test_exact_dry_run_counts_what_the_removal_does(table: Table) -> None:
+def test_exact_dry_run_counts_the_files_of_the_removal(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, NULL)")
     table.alter("ADD COLUMN d STRUCT<y: INT>")
@@ -212,7 +212,7 @@ def test_exact_dry_run_is_refused_when_a_file_is_missing(table: Table) -> None:
     ("setting", "costs"),
     [(None, ["REWRITE", "COPY"]), ("copy", ["COPY", "COPY"]), ("Rewrite", ["REWRITE", "REWRITE"])],
 )
-def test_untracked_table_is_copied_or_rewritten_as_the_setting_says(
+def test_untracked_table_is_copied_or_rewritten_by_the_setting(
     table: Table, conf: SetConf, setting: str | None, costs: list[str]
 ) -> None:
     table.create("a INT", NAME_MODE)
@@ -234,9 +234,7 @@ def test_untracked_table_is_copied_or_rewritten_as_the_setting_says(
     assert table.rows() == [(1,)]
 
 
-def test_metadata_only_removal_is_a_rewrite_when_the_setting_says(
-    table: Table, conf: SetConf
-) -> None:
+def test_metadata_only_removal_is_a_rewrite_by_the_setting(table: Table, conf: SetConf) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     conf(REMOVAL, "rewrite")

@@ -369,7 +369,7 @@ def removed_with_another_column(table: Table, *, is_mapped: bool = False) -> Tab
 
 
 @pytest.mark.every_variant
-def test_change_feed_is_refused_when_restore_goes_to_a_version_before_mapping(
+def test_change_feed_is_refused_when_restore_selects_a_version_before_mapping(
     table: Table, tmp_path: Path
 ) -> None:
     removed_with_another_column(table)

@@ -293,9 +293,7 @@ def test_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> None:
         '{"error": "refused"}',
     ],
 )
-def test_text_that_is_no_answer_is_refused(
-    tracked: Table, rules: Callable[..., str], answer: str
-) -> None:
+def test_invalid_answer_is_refused(tracked: Table, rules: Callable[..., str], answer: str) -> None:
     rules(f"return {answer!r}")
 
     error = refusal(tracked)
@@ -305,7 +303,7 @@ def test_text_that_is_no_answer_is_refused(
 
 
 @pytest.mark.parametrize("answer", [None, 42, True, 1.5, b"bytes"])
-def test_answer_that_is_no_text_is_refused(
+def test_answer_that_is_not_text_is_refused(
     tracked: Table, rules: Callable[..., str], answer: object
 ) -> None:
     rules(f"return {answer!r}")
@@ -381,7 +379,7 @@ def test_missing_removal_stage_counts_as_not_reached(
 
 
 @pytest.mark.parametrize("missing", ["condition", "sqlState", "message", "parameters"])
-def test_refusal_that_lacks_something_is_refused(
+def test_incomplete_refusal_is_refused(
     tracked: Table, rules: Callable[..., str], missing: str
 ) -> None:
     whole = {"condition": "C", "sqlState": "22023", "message": "Cannot.", "parameters": {}}

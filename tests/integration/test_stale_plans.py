@@ -454,7 +454,7 @@ def test_stale_plan_is_refused_when_folder_was_replaced_by_a_copy(
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
 
-def test_streaming_sink_is_refused_whatever_the_settings_of_delta(
+def test_streaming_sink_is_refused_with_every_setting_of_delta(
     table: Table, tmp_path: Path, conf: Callable[[str, str], None]
 ) -> None:
     tracked(table, before=rename)
@@ -629,7 +629,7 @@ def test_rewrite_of_rows_is_refused_when_row_tracking_was_enabled(table: Table) 
     ids=["both", "row index", "checked", "skipping"],
 )
 @pytest.mark.every_variant
-def test_write_is_refused_whatever_the_settings_of_delta(
+def test_write_is_refused_with_every_setting_of_delta(
     table: Table, conf: Callable[[str, str], None], settings_off: list[str]
 ) -> None:
     tracked(table, before=rename)

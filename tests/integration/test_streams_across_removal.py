@@ -134,7 +134,7 @@ def test_stream_within_a_version_of_many_files_continues(table: Table, tmp_path:
     )
 
 
-def test_running_stream_asks_for_a_restart_and_then_reads_each_row_once(
+def test_running_stream_fails_until_a_restart_and_then_reads_each_row_once(
     table: Table, tmp_path: Path
 ) -> None:
     stream = Stream(used(table), tmp_path / "s")
@@ -284,7 +284,7 @@ def test_stream_of_a_table_with_readable_names_continues(table: Table, tmp_path:
     assert stream.run() == numbered(1, 2, 3)
 
 
-def test_stream_continues_when_mapping_came_and_went_without_changing_names(
+def test_stream_continues_when_mapping_was_enabled_and_removed_without_changing_names(
     table: Table, tmp_path: Path
 ) -> None:
     table.create("k INT, b INT", TRACKED)

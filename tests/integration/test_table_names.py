@@ -200,7 +200,7 @@ def test_name_that_is_no_text_is_refused(spark: SparkSession, name: object) -> N
         ("no_such_catalog.a.b", "REQUIRES_SINGLE_PART_NAMESPACE"),
     ],
 )
-def test_name_of_nothing_is_refused(spark: SparkSession, name: str, condition: str) -> None:
+def test_name_without_a_table_is_refused(spark: SparkSession, name: str, condition: str) -> None:
     with refusal(condition):
         UsageTracking.forName(spark, name)
     with refusal(condition):

@@ -39,7 +39,7 @@ def assert_next_column_follows(table: Table, flag: str) -> None:
 
 
 # Delta would refuse these properties only after the removal.
-REFUSED_BESIDE_THE_REMOVAL = [
+REFUSED_WITH_THE_REMOVAL = [
     ("'delta.feature.nonsense' = 'supported'", "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG"),
     ("'delta.feature.deletionVectors' = 'no'", "DELTA_UNSUPPORTED_FEATURE_STATUS"),
     ("'delta.constraints.c' = 'a > 0'", "DELTA_ADD_CONSTRAINTS"),
@@ -60,7 +60,7 @@ REFUSED_BESIDE_THE_REMOVAL = [
 ]
 
 
-@pytest.mark.parametrize(("property_", "condition"), REFUSED_BESIDE_THE_REMOVAL)
+@pytest.mark.parametrize(("property_", "condition"), REFUSED_WITH_THE_REMOVAL)
 def test_mapping_is_kept_when_a_property_beside_the_mode_is_refused(
     table: Table, flag: str, property_: str, condition: str
 ) -> None:

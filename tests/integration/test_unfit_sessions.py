@@ -162,7 +162,7 @@ def tracked_with_two(home: Path, delta_jars: list[str], other: str, parent: bool
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("parent", [False, True], ids=["one loader", "two loaders"])
-def test_two_jars_of_ours_are_accepted_when_they_are_alike(
+def test_two_jars_of_ours_are_accepted_when_they_are_equal(
     tmp_path: Path, delta_jars: list[str], parent: bool
 ) -> None:
     copy = shutil.copy(our_jar(), tmp_path / "copy.jar")

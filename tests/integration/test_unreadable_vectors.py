@@ -84,7 +84,9 @@ def refused(table: Table, file: Path, statement: Callable[[Table], object]) -> N
 
 
 @BREAKING
-def test_removal_fails(deleted: Table, break_it: Callable[[Path], None]) -> None:
+def test_removal_fails_when_a_vector_is_unreadable(
+    deleted: Table, break_it: Callable[[Path], None]
+) -> None:
     deleted.alter("RENAME COLUMN b TO c")
     file = vector_file(deleted)
     content = file.read_bytes()
@@ -104,7 +106,7 @@ def test_removal_fails(deleted: Table, break_it: Callable[[Path], None]) -> None
     assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
 
 
-def test_align_names_fails(deleted: Table) -> None:
+def test_align_names_fails_when_a_vector_is_unreadable(deleted: Table) -> None:
     deleted.alter("RENAME COLUMN b TO c")
     file = vector_file(deleted)
     content = file.read_bytes()
@@ -150,7 +152,9 @@ def test_removal_fails_when_the_data_file_is_not_copied(
 
 @BROKEN
 @BREAKING
-def test_purge_fails(deleted: Table, break_it: Callable[[Path], None]) -> None:
+def test_purge_fails_when_a_vector_is_unreadable(
+    deleted: Table, break_it: Callable[[Path], None]
+) -> None:
     deleted.alter("DROP COLUMN d")
     file = vector_file(deleted)
     break_it(file)

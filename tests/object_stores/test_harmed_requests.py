@@ -210,7 +210,7 @@ def test_cancelled_removal_leaves_no_files(uploaded: Uploaded) -> None:
     assert uploaded.log.version == VERSION
 
 
-def test_upload_asks_the_store_not_to_overwrite(uploaded: Uploaded) -> None:
+def test_upload_has_the_condition_not_to_overwrite(uploaded: Uploaded) -> None:
     uploaded.remove_mapping()
 
     (end,) = [

@@ -44,7 +44,7 @@ LOGICAL_TYPE, MAXIMUM, NULLS = 10, 5, 3
 def found(source: ParquetFile, copy: ParquetFile) -> list[str]:
     names = {column.name: column.new_name for column in STAYING}
     copy = ParquetFile.of(copy.bytes())
-    return list(differences(source, copy, new_names=names, gone={DROPPED}))
+    return list(differences(source, copy, new_names=names, dropped={DROPPED}))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def copy(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
     return ParquetFile.of(copied[1].bytes())
 
 
-def test_copy_has_lost_nothing(source: ParquetFile, copy: ParquetFile) -> None:
+def test_copy_equals_its_source_except_for_the_plan(source: ParquetFile, copy: ParquetFile) -> None:
     assert found(source, copy) == []
 
 
@@ -176,7 +176,7 @@ SEEN: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize(("change", "difference"), SEEN.values(), ids=SEEN)
-def test_comparison_finds(
+def test_comparison_finds_the_difference(
     source: ParquetFile, copy: ParquetFile, change: Change, difference: str
 ) -> None:
     change(copy)

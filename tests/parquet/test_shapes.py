@@ -225,7 +225,7 @@ def bloom_filters(file: ParquetFile) -> list[bytes]:
     return [file.body[column[BLOOM] :][:47] for column in file.columns if BLOOM in column]
 
 
-def test_dictionary_offset_of_0_stands_for_no_dictionary(source: Path, copy: Copy) -> None:
+def test_dictionary_offset_of_0_means_no_dictionary(source: Path, copy: Copy) -> None:
     def at_zero(file: ParquetFile) -> None:
         for column in file.columns:
             if DICTIONARY_PAGE not in column:

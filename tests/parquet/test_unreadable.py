@@ -83,18 +83,18 @@ def test_file_shorter_than_a_footer_is_unreadable(
     assert reason(renamer, source, target, by=by) == f"it has {len(data)} bytes"
 
 
-@pytest.mark.parametrize("left", [0.02, 0.5, 0.999])
+@pytest.mark.parametrize("kept_part", [0.02, 0.5, 0.999])
 def test_truncated_file_is_unreadable(
-    renamer: Renamer, source: Path, target: Path, by: str, left: float
+    renamer: Renamer, source: Path, target: Path, by: str, kept_part: float
 ) -> None:
     size = source.stat().st_size
-    os.truncate(source, int(size * left))
+    os.truncate(source, int(size * kept_part))
     assert reason(renamer, source, target, by=by) == "it does not end with a footer"
     short = f"it has fewer than {size} bytes"
     assert reason(renamer, source, target, by=by, size=size) == short
 
 
-def test_file_longer_than_the_log_says_is_unreadable(
+def test_file_longer_than_in_the_log_is_unreadable(
     renamer: Renamer, source: Path, target: Path, by: str
 ) -> None:
     size = source.stat().st_size - 5
@@ -149,7 +149,9 @@ def looked_and_copied(renamer: Renamer, source: Path, target: Path) -> str:
     return looked[0]
 
 
-def test_look_returns_the_same_as_a_copy(renamer: Renamer, source: Path, tmp_path: Path) -> None:
+def test_reading_the_footer_returns_the_same_as_a_copy(
+    renamer: Renamer, source: Path, tmp_path: Path
+) -> None:
     random = Random(6)
     pq.write_table(
         TABLE,

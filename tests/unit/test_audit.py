@@ -699,7 +699,7 @@ class TestResult:
         assert repr(AuditResult("db.t", (self.RISK,))).startswith("db.t: 1 finding (1 risk)\n")
         assert [found["severity"] for found in result.as_objects()] == ["damage", "damage", "risk"]
 
-    def test_text_of_a_healthy_table_says_no_findings(self) -> None:
+    def test_text_of_a_healthy_table_contains_no_findings(self) -> None:
         assert repr(AuditResult("db.t", ())) == "db.t: no findings"
 
     def test_results_are_true_without_findings(self) -> None:

@@ -130,7 +130,7 @@ class TestColumnsOfAMappedTable:
         assert [event[1] for event in after_the_first(*steps)] == ["drop", "add"]
         assert versions(*steps) == {("a",): (1, None)}
 
-    def test_column_that_comes_back_is_added(self) -> None:
+    def test_restored_column_is_added(self) -> None:
         both, one = name_mode({"a": "1 a", "b": "2 b"}), name_mode({"a": "1 a"})
         steps: list[Step] = [("CREATE TABLE", both), ("DROP COLUMNS", one), ("RESTORE", both)]
 

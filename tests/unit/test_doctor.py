@@ -432,7 +432,7 @@ def missing_delta(name: str) -> Any:
     return "no delta" if name == "delta" else pyspark
 
 
-def test_text_has_what_the_findings_have() -> None:
+def test_text_contains_the_values_of_the_findings() -> None:
     findings = [Diagnosis("a", OK, "x"), Diagnosis("b", PROBLEM, "y", "wrong", "do this")]
 
     text = as_text(findings)

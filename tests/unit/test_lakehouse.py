@@ -127,7 +127,7 @@ def test_goal_decides_from_a_row(
         ),
     ],
 )
-def test_blocked_table_has_reasons_and_what_to_do(
+def test_blocked_table_has_reasons_and_remedies(
     goal: Goal, row: SurveyedTable, reasons: tuple[str, ...], advice: str
 ) -> None:
     planned = goal.plan(row)
@@ -381,7 +381,7 @@ def test_report_that_fails_is_the_last_one() -> None:
     assert isinstance(reporter.failure, RuntimeError)
 
 
-def test_line_of_progress_has_what_is_known() -> None:
+def test_line_of_progress_contains_the_known_values() -> None:
     assert line(progress(2)) == "run: 2 of 9 tables, 0 s"
     finished = replace(progress(9), finished=True, running=())
     assert line(finished).endswith("done")
@@ -411,7 +411,7 @@ def test_report_is_complete_when_no_later_call_has_work(result: TableResult) -> 
     assert not replace(report, interrupted="SIGINT").complete
 
 
-def test_sums_count_what_was_changed_or_the_upper_bound() -> None:
+def test_sums_count_changed_files_or_the_upper_bound() -> None:
     done = replace(RESULTS[1], copied=FileCount(1, 100), rewritten=FileCount(1, 1))
     report = replace(REPORT, tables=(done, RESULTS[1], RESULTS[6]))
 

@@ -79,7 +79,7 @@ def test_commands_have_every_option_of_the_functions() -> None:
     assert {*lakehouse._OPTIONS, *without_argument} == LakehouseOptions.__annotations__.keys()
 
 
-def test_report_folder_is_tried_without_leaving_a_file(tmp_path: Path) -> None:
+def test_report_folder_is_checked_without_creating_a_file(tmp_path: Path) -> None:
     assert output_file([".csv"], str(tmp_path / "out.csv")) == tmp_path / "out.csv"
     assert list(tmp_path.iterdir()) == []
 

@@ -124,7 +124,7 @@ def outcomes(run: Runner) -> list[str]:
     ("max_bytes", "expected"),
     [(None, ["DONE", "DONE"]), (299, ["NOT_BEGUN", "DONE"])],
 )
-def test_bytes_of_a_table_count_as_they_are_when_it_begins(
+def test_bytes_of_a_table_are_counted_at_its_begin(
     session: Session, max_bytes: int | None, expected: list[str]
 ) -> None:
     # Another writer renamed a column after the survey.
@@ -214,7 +214,7 @@ class KeyboardReporter(Reporter):
             raise KeyboardInterrupt
 
 
-def test_second_signal_cancels_what_runs_and_keeps_the_results(session: Session) -> None:
+def test_second_signal_cancels_running_statements_and_keeps_the_results(session: Session) -> None:
     released = Event()
 
     def wait(statement: str) -> None:

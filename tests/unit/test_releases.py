@@ -164,7 +164,7 @@ def between(first: str, last: str, releases: Iterable[str]) -> list[str]:
     return [found for found in releases if numbers(first) <= numbers(found) <= numbers(last)]
 
 
-def test_words_name_the_pairs() -> None:
+def test_supported_releases_in_words_name_the_pairs() -> None:
     named = set()
     for sparks, oldest, newest in re.findall(
         r"Spark ([^,;]+?) with delta-spark ([\d.]+)(?: to ([\d.]+))?", RELEASES["supported"]

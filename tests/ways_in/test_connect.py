@@ -218,8 +218,8 @@ def test_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
     assert log.at(1).physical_names == {"a": "a", "b": "b", "c": "c"}
     assert (log.at(2).flag, log.at(3).flag) == ("false", "true")
     assert is_uuid_name(log.physical_names["a"])
-    told = [(c.path, c.physicalName, c.id) for c in tracking.columns().collect()]
-    assert told == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
+    found = [(c.path, c.physicalName, c.id) for c in tracking.columns().collect()]
+    assert found == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
     status = tracking.status()
     assert status.true_since is not None
     assert (status.true_since.version, status.true_since.operation) == (3, "RENAME COLUMN")
@@ -313,7 +313,7 @@ def test_removal_reports_the_tasks_of_the_server(spark: SparkSession, tmp_path: 
     assert stages[0].reached
     assert (calls[0].tasks, calls[0].finished) == (0, False)
     assert 0 < calls[-1].tasks_done <= calls[-1].tasks
-    assert [told.finished for told in calls].count(True) == 1
+    assert [each.finished for each in calls].count(True) == 1
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
     assert table.log.parquet_columns() == ["b", "c"]
     assert table.rows() == [(1, "x")]
@@ -328,8 +328,8 @@ def test_removal_can_be_cancelled(
     table.alter("RENAME COLUMN a TO c")
     spark.addTag("mine")
 
-    def cancel(told: Progress) -> None:
-        if not told.finished:
+    def cancel(report: Progress) -> None:
+        if not report.finished:
             spark.interruptTag("mine")
 
     # PySpark 4.0 sometimes has the condition in the text only.
@@ -384,15 +384,15 @@ def test_each_session_has_its_own_schema(connect: Connect, tmp_path: Path) -> No
         session.sql(f"DROP SCHEMA {schema} CASCADE")
 
 
-def test_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
+def test_survey_runs_on_the_server(spark: SparkSession, tmp_path: Path) -> None:
     names = [f"t{number}" for number in range(3)]
     spark.sql("CREATE SCHEMA surveyed")
     try:
         for name in names:
             Table(spark, tmp_path / name, f"surveyed.{name}").create_tracked()
-        told: list[spark_ext.SurveyProgress] = []
+        reports: list[spark_ext.SurveyProgress] = []
 
-        found = spark_ext.survey(spark, "surveyed", str(tmp_path / "none"), progress=told.append)
+        found = spark_ext.survey(spark, "surveyed", str(tmp_path / "none"), progress=reports.append)
     finally:
         spark.sql("DROP SCHEMA surveyed CASCADE")
 
@@ -400,7 +400,7 @@ def test_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
         *((f"spark_catalog.surveyed.{name}", "METADATA", None) for name in names),
         (str(tmp_path / "none"), None, "DELTA_MISSING_DELTA_TABLE"),
     ]
-    assert [known.tables_done for known in told] == [0, 4]
+    assert [known.tables_done for known in reports] == [0, 4]
 
 
 def test_sessions_continue_when_one_ends(connect: Connect, tmp_path: Path) -> None:
@@ -465,8 +465,8 @@ def test_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
     run("bash", "-ec", blocks(SECTION, "bash")[1], cwd=tmp_path, PATH=programs, **fetched)
     output = run("python", application, cwd=tmp_path, PATH=programs, SPARK_REMOTE=server)
 
-    told: Any = json.loads(output.splitlines()[-1])
-    assert told == [
+    printed: Any = json.loads(output.splitlines()[-1])
+    assert printed == [
         str(client.site_packages / "spark_ext" / "__init__.py"),
         ["py4j", "delta", "pyspark.core"],
         [["id", None]],
@@ -506,8 +506,8 @@ def test_server_that_pyspark_starts_for_itself_is_configured(tmp_path: Path) -> 
         SPARK_TESTING="1",
     )
 
-    told = json.loads(output.splitlines()[-1])
-    assert told == ["pyspark.sql.connect.session", True]
+    printed = json.loads(output.splitlines()[-1])
+    assert printed == ["pyspark.sql.connect.session", True]
     assert TableLog(tmp_path / "t").flag == "true"
 
 
@@ -551,10 +551,10 @@ def test_signal_ends_a_call_over_many_tables_in_order(
 
     interrupts: list[LakehouseProgress] = []
 
-    def interrupt(told: LakehouseProgress) -> None:
+    def interrupt(report: LakehouseProgress) -> None:
         # A second signal would end the wait for the cancelled table.
-        if told.running and not interrupts:
-            interrupts.append(told)
+        if report.running and not interrupts:
+            interrupts.append(report)
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(LakehouseInterrupted) as raised:

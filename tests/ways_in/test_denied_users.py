@@ -46,7 +46,9 @@ def with_extensions(command: str, extensions: list[str]) -> str:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("extensions", EXTENSIONS, ids=["ours first", "theirs first"])
-def test_client_of_connect(tmp_path: Path, delta_jars: list[Path], extensions: list[str]) -> None:
+def test_connect_client_reads_no_denied_table(
+    tmp_path: Path, delta_jars: list[Path], extensions: list[str]
+) -> None:
     jar = denying_jar(tmp_path, [str(path) for path in delta_jars])
     command = with_extensions(blocks("Spark Connect", "bash")[0], extensions)
     guarded = {"spark.driver.extraClassPath": str(jar)}
@@ -83,7 +85,9 @@ def test_client_of_connect(tmp_path: Path, delta_jars: list[Path], extensions: l
 
 
 @pytest.mark.matrix
-def test_client_of_thrift(place: Place, port: str, delta_jars: list[Path]) -> None:
+def test_thrift_client_reads_no_denied_table(
+    place: Place, port: str, delta_jars: list[Path]
+) -> None:
     jar = denying_jar(place.directory, [str(path) for path in delta_jars])
     command = with_extensions(
         block("Thrift server", "sh", "Server2 \\\n    $(", port=port), EXTENSIONS[0]

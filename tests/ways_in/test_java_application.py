@@ -27,7 +27,9 @@ def bare_path(tmp_path: Path) -> str:
 
 
 @pytest.mark.matrix
-def test_java_application(place: Place, delta_jars: list[Path], bare_path: str) -> None:
+def test_java_application_tracks_a_table(
+    place: Place, delta_jars: list[Path], bare_path: str
+) -> None:
     folders = {
         "SPARK_JARS": str(PYSPARK / "jars"),
         "DELTA_JARS": str(place.link("delta jars", *delta_jars)),

@@ -174,7 +174,7 @@ def test_no_table_begins_when_the_time_is_over(spark: SparkSession, lakehouse: L
     assert lakehouse.num_files() == files
 
 
-def test_dropped_table_is_gone_and_a_new_one_waits_for_the_next_run(
+def test_dropped_table_has_the_outcome_gone_and_a_new_table_waits_for_the_next_run(
     spark: SparkSession, prototypes: Prototypes, small_lakehouse: Lakehouse
 ) -> None:
     lakehouse = small_lakehouse
@@ -204,7 +204,7 @@ def run(*arguments: str) -> int:
     return main([*arguments, "--progress", "none"])
 
 
-def test_exit_code_says_whether_every_table_has_reached_the_goal(
+def test_exit_code_is_0_when_every_table_has_reached_the_goal(
     lakehouse: Lakehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schema = f"{CATALOG}.sales.deep"

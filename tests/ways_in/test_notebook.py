@@ -50,7 +50,7 @@ def notebook(place: Place) -> Iterator[Notebook]:
 
 @pytest.mark.matrix
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
-def test_cells_of_a_notebook(place: Place, notebook: Notebook) -> None:
+def test_cells_of_a_notebook_track_a_table(place: Place, notebook: Notebook) -> None:
     start = block("From Python", "python", "import spark_ext")
     for name in ("t", "again"):
         notebook.run(start)

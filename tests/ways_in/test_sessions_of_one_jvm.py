@@ -72,7 +72,7 @@ def stopped_and_started_again(home: Path) -> list[Seen]:
 
 
 @pytest.mark.matrix
-def test_stop_and_start_again(tmp_path: Path) -> None:
+def test_sessions_track_tables_after_a_stop(tmp_path: Path) -> None:
     """The last of three applications in one JVM has another catalog."""
     first, second, hive = in_new_process(stopped_and_started_again, tmp_path)
 
@@ -94,7 +94,7 @@ def a_context_after_a_stop(home: Path) -> list[Seen]:
 
 
 @pytest.mark.matrix
-def test_session_of_a_second_context(tmp_path: Path) -> None:
+def test_session_of_a_second_context_tracks_a_table(tmp_path: Path) -> None:
     first, second = in_new_process(a_context_after_a_stop, tmp_path)
 
     assert (first.jvm, first.workers) == (second.jvm, second.workers)
@@ -124,7 +124,7 @@ def several_sessions(home: Path, hive: bool) -> list[Seen]:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("hive", [False, True], ids=["in memory", "hive"])
-def test_several_sessions(tmp_path: Path, hive: bool) -> None:
+def test_several_sessions_track_tables(tmp_path: Path, hive: bool) -> None:
     found = in_new_process(several_sessions, tmp_path, hive)
 
     assert len(found) == 4

@@ -34,7 +34,7 @@ def assert_sql_shell_tracks(place: Place, command: str) -> None:
 
 
 @pytest.mark.matrix
-def test_spark_sql_with_its_hive_catalog(place: Place) -> None:
+def test_spark_sql_tracks_a_table_in_its_hive_catalog(place: Place) -> None:
     assert_sql_shell_tracks(
         place, block("Shells", "sh", "spark-sql $(python -m spark_ext submit-args)\n")
     )
@@ -43,14 +43,14 @@ def test_spark_sql_with_its_hive_catalog(place: Place) -> None:
 
 
 @pytest.mark.matrix
-def test_spark_sql_with_the_catalog_in_memory(place: Place) -> None:
+def test_spark_sql_tracks_a_table_in_the_catalog_in_memory(place: Place) -> None:
     assert_sql_shell_tracks(place, block("Shells", "sh", "catalogImplementation"))
 
     assert not (place.directory / "metastore_db").exists()
 
 
 @pytest.mark.matrix
-def test_spark_shell_with_the_jar_alone(place: Place) -> None:
+def test_spark_shell_tracks_a_table_with_the_jar_alone(place: Place) -> None:
     track = ", ".join(f'"{statement}"' for statement in statements())
     names, refused = NAMES.format(t="t"), SET_FLAG.format(t="t")
 
@@ -65,7 +65,7 @@ def test_spark_shell_with_the_jar_alone(place: Place) -> None:
 
 
 @pytest.mark.matrix
-def test_shell_of_pyspark(place: Place) -> None:
+def test_shell_of_pyspark_tracks_a_table(place: Place) -> None:
     typed = "".join(f'spark.sql("{statement}")\n' for statement in statements())
     names = f'print("named:", *spark.sql("{NAMES.format(t="t")}").head())\n'
 

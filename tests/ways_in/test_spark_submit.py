@@ -50,7 +50,7 @@ def submitting(place: Place) -> Place:
 
 
 @pytest.mark.matrix
-def test_spark_submit_with_the_printed_arguments(submitting: Place) -> None:
+def test_spark_submit_tracks_a_table_with_the_printed_arguments(submitting: Place) -> None:
     application = submitting.run(block("From a command line", "sh", "submit-args)"))
 
     assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr
@@ -59,7 +59,7 @@ def test_spark_submit_with_the_printed_arguments(submitting: Place) -> None:
     assert_tracked(submitting.log())
 
 
-def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_standard_library(
+def test_spark_submit_with_the_defaults_file_needs_only_the_standard_library(
     submitting: Place,
 ) -> None:
     """The rules and py4j are in our jar."""

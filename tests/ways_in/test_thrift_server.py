@@ -38,7 +38,7 @@ def session(port: str, configuration: dict[str, str] | None = None) -> Iterator[
 
 
 @pytest.mark.matrix
-def test_client_in_python(place: Place, port: str) -> None:
+def test_client_in_python_tracks_a_table(place: Place, port: str) -> None:
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     with shells.server(command, place.directory, up=UP, **place.variables):
         with session(port) as cursor:
@@ -81,7 +81,7 @@ def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> N
 
 
 @pytest.mark.matrix
-def test_clients_that_change_one_table_at_once(place: Place, port: str) -> None:
+def test_clients_change_one_table_at_once(place: Place, port: str) -> None:
     """Each statement is in the log, or its client got the error of a conflict."""
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     together = Barrier(3)
@@ -117,7 +117,7 @@ def test_clients_that_change_one_table_at_once(place: Place, port: str) -> None:
 
 
 @pytest.mark.matrix
-def test_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> None:
+def test_client_of_jdbc_tracks_a_table(place: Place, port: str, delta_jars: list[Path]) -> None:
     folder = str(place.link("delta jars", *delta_jars))
     command = block(SECTION, "sh", "--driver-class-path", port=port, DELTA_JARS=folder)
     ask = block(SECTION, "sh", "beeline", port=port)
