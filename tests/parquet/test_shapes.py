@@ -872,7 +872,7 @@ def test_old_parquet_mr_with_wrong_sizes_of_chunks_is_refused(
     source: Path, copy: Copy, refused: Refused, writer: str
 ) -> None:
     changed(source, written_by(writer))
-    assert refused(source) == f"`{writer}` left page headers out of the sizes of column chunks"
+    assert refused(source) == f"`{writer}` omitted page headers from the sizes of column chunks"
     assert copy(source, ALL).footer[CREATED_BY] == writer.encode()
 
 
