@@ -120,7 +120,7 @@ class CannotRemoveColumnMappingError(
 
 
 class NotACertificateError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_A_CERTIFICATE"):
-    """A file is no certificate of erasure for the column that was asked for."""
+    """A file is not a certificate of erasure for the requested column."""
 
 
 class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):

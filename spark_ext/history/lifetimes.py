@@ -101,11 +101,11 @@ def _returned(
 
 
 def _is_same(lifetime: Lifetime, new: Column, state: State, unmapped: State | None) -> bool:
-    """Whether a dropped column may be the same as a new one.
+    """Returns whether a dropped column may be the same as a new column.
 
     After `unmapped`, the last state without column mapping, ids start again.
     """
-    if lifetime.dropped_by is None or state.operation == CLONE:  # its columns are another table's
+    if lifetime.dropped_by is None or state.operation == CLONE:  # which brings other columns
         return False
     is_restored = state.operation == RESTORE
     if not state.is_mapped:

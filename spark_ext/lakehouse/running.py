@@ -71,7 +71,7 @@ class Running:
         try:
             with properties:
                 self._run(replan)
-        except BaseException as failure:  # of Spark, Delta, a catalog or a storage
+        except BaseException as failure:  # from Spark, Delta, a catalog or a storage
             error = failure
         seconds = time.monotonic() - clock
         # Only the rounds of a copy count their bytes, and not on Spark Connect.

@@ -89,7 +89,8 @@ def configure(
     _require_configurable(SparkContext._active_spark_context)
     if SparkContext._jvm is not None:
         require_jars(SparkContext._jvm)
-    # PySpark does this after the first session has started; our refusals come before.
+    # PySpark installs the handler after the first session has started, and our errors may be raised
+    # earlier.
     install_exception_handler()
     chosen: dict[str, str] = builder._options
     options = submit_options()
@@ -132,7 +133,7 @@ def submit_options() -> dict[str, str]:
     with _required(lambda missing: DeltaPackageMissingError(error=missing)):
         from delta import configure_spark_with_delta_pip
 
-        version("delta_spark")  # otherwise Delta raises an error without a class of its own
+        version("delta_spark")  # otherwise Delta raises a plain Exception
         delta = configure_spark_with_delta_pip(SparkSession.Builder())
     return {
         PACKAGES: delta._options[PACKAGES],
