@@ -56,7 +56,7 @@ class Trial:
 
     @property
     def is_tracking(self) -> bool:
-        """Whether the session's configuration names our extension."""
+        """Returns whether the session's configuration names our extension."""
         return USAGE_TRACKING_EXTENSION in self.extensions
 
     def missing(self) -> list[str]:

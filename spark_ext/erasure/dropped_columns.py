@@ -67,7 +67,7 @@ def dropped_column(
     *,
     table: State,
 ) -> DroppedColumn:
-    """Returns the row of a column with these traces; None stands for columns without a name."""
+    """Returns the row of a column with these traces; None means columns without a name."""
     unknown, unknown_log = everywhere.unknown_files, everywhere.unknown_log_files
     left = steps(folder, of, unknown, unknown_log, table=table)
     own = [files for files in of.files if files.source is None]

@@ -63,7 +63,7 @@ class NameResolver:
         """Returns the columns that a path in a data file, or in its statistics, may belong to.
 
         Args:
-            path: A path at any level. An element, key or value is no column of its own.
+            path: A path at any level. An element, key or value is not a column.
             under: The version of the metadata when the file was written; `BEFORE_LOG` if the file
                 is older than the log, None if it is not known.
             field_id: The field id in the file.

@@ -59,7 +59,7 @@ class Certificate(Rendered):
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all tables; `UNKNOWN` without tables."""
+        """Returns the worst verdict of all tables; `UNKNOWN` without tables."""
         return self.report.verdict
 
     def as_object(self) -> dict[str, Any]:

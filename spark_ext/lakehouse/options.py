@@ -29,7 +29,7 @@ class LakehouseOptions(TypedDict, total=False):
         exclude: Patterns of tables to omit, also if `include` matches.
         only: Returns whether a row of the survey takes part.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
-            in a scheduler pool of its own if `spark.scheduler.mode` is FAIR.
+            in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
         max_bytes: A limit for the sum of the files of all tables that begin, in bytes. Files count
             as copied until a table ends, and kept files do not count afterwards. Each table is read
             again just before it begins; files that other writers add later do not count.
@@ -95,13 +95,13 @@ class Options:
 
     @property
     def max_seconds(self) -> float | None:
-        """The limit of time in seconds."""
+        """Returns the limit of time in seconds."""
         assert not isinstance(self.max_time, timedelta)
         return self.max_time
 
     @property
     def max_errors(self) -> int | None:
-        """The number of failures after which no table begins; None for no limit."""
+        """Returns the number of failures after which no table begins; None for no limit."""
         return self.on_error if isinstance(self.on_error, int) else None
 
     def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:

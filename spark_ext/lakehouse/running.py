@@ -39,7 +39,7 @@ class Running:
         goal: The goal.
         planned: The plan, which `replan` may change.
         number: The place of the table among all that run, from 1.
-        stopped: Returns why the call ends; None while it goes on.
+        stopped: Returns why the call ends; None while it continues.
     """
 
     spark: SparkSession

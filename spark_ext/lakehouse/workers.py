@@ -137,7 +137,7 @@ class Workers:
 
 
 def has_thread_properties(spark: SparkSession) -> bool:
-    """Returns whether each thread of Python has a thread of the JVM, with properties of its own.
+    """Returns whether each thread of Python has a thread of the JVM, with its own properties.
 
     Without PYSPARK_PIN_THREAD, any thread of the JVM may run a call, and a property would affect
     other calls.

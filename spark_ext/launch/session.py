@@ -199,8 +199,8 @@ def is_connect(value: Any) -> bool:
 def _refuse_remote(builder: SparkSession.Builder) -> None:
     """Refuses a builder whose session belongs to a running server, which takes no settings of ours.
 
-    If the address is `local`, or absent with `spark.api.mode`, PySpark starts a server of its own
-    with our settings.
+    If the address is `local`, or absent with `spark.api.mode`, PySpark starts a server with our
+    settings.
     """
     options: dict[str, str] = getattr(builder, "_options", {})
     address = options.get("spark.remote", os.environ.get("SPARK_REMOTE", ""))

@@ -93,5 +93,5 @@ class TableFolder:
 
     @property
     def files(self) -> tuple[FileGroup, ...]:
-        """The files outside of the log."""
+        """Returns the files outside of the log."""
         return self.log.files or ()

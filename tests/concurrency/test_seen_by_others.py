@@ -2,7 +2,7 @@
 """Tests what other writers and readers see when a table removes column mapping.
 
 Each test is a row of a table in docs/concurrent-writers.md or docs/streams.md. A writer may fail
-once with a condition that asks for another run, which succeeds.
+once with a condition that recommends another run, which succeeds.
 """
 
 from __future__ import annotations

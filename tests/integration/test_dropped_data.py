@@ -565,7 +565,7 @@ def test_column_is_not_dropped_when_restore_brought_it_back(table: Table) -> Non
     assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
 
 
-# Questions as users ask them.
+# Calls of users.
 
 
 def test_sql_and_python_return_the_same(table: Table) -> None:

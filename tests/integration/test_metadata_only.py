@@ -38,9 +38,9 @@ class Counted:
     """Makes a table of eight files. Delta loads it again before each counted statement.
 
     Args:
-        checksums: Whether its versions have their `.crc` files. Without them, Delta computes the
-            state of a table in jobs, whatever the statement is.
-        checkpoint: Whether its log has one.
+        checksums: Whether its versions have `.crc` files. Without them, Delta computes the state of
+            a table in jobs for every statement.
+        checkpoint: Whether its log has a checkpoint.
     """
 
     def __init__(self, table: Table, *, checksums: bool, checkpoint: bool) -> None:

@@ -60,8 +60,8 @@ def jars(name: str, dependencies: Sequence[str]) -> list[Path]:
     """Returns the jars of dependencies in a folder that is complete or does not exist.
 
     Args:
-        name: Of the folder; other dependencies need another one.
-        dependencies: What `alone`, `whole` and `without` return, in this order.
+        name: The name of the folder. Other dependencies need another name.
+        dependencies: The results of `alone`, `whole` and `without`, in this order.
     """
     folder = FETCHED / name
     FETCHED.mkdir(parents=True, exist_ok=True)

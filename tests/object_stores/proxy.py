@@ -73,16 +73,16 @@ class Proxy:
         """Lets requests fail from now on. The first matching fault applies to a request.
 
         Args:
-            harm: What becomes of them.
-            kind: Of which kind they are.
-            key: A pattern of the shell for their key.
-            method: Of HTTP.
-            also: What else is asked of them.
-            nth: The first of them that comes to harm.
-            times: How many do; None for all.
+            harm: The fault.
+            kind: The kind of the requests; None for all.
+            key: A shell pattern of their keys.
+            method: The HTTP method; None for all.
+            also: Returns whether a request matches; None for all.
+            nth: The number of the first matching request that fails.
+            times: The number of requests that fail; None for all.
 
         Returns:
-            The fault, which counts.
+            The fault, which counts the requests.
         """
         fault = Fault(harm, wanted(kind, key, method, also), nth, times)
         with self._lock:

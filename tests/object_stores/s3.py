@@ -51,14 +51,14 @@ class S3:
         body: bytes = b"",
         **headers: str,
     ) -> Answer:
-        """One request.
+        """Sends a request, and returns the response.
 
         Args:
-            method: Of HTTP.
-            path: The bucket, or bucket and key, as they are called.
-            query: What comes after the question mark.
-            body: What is sent.
-            headers: With `_` for `-`.
+            method: The HTTP method.
+            path: The bucket, or the bucket and the key, without escapes.
+            query: The parameters of the query.
+            body: The body of the request.
+            headers: The headers, with `_` instead of `-`.
 
         Raises:
             S3Error: The status is 300 or above.

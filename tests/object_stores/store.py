@@ -92,7 +92,7 @@ def new_store(
     """Creates a bucket and its proxy.
 
     Args:
-        server: Where.
+        server: The server.
         delay: Seconds that each request takes longer.
         options: Settings of S3A without the prefix `fs.s3a.`.
     """

@@ -87,11 +87,11 @@ def insert_text(
     """Inserts one file of about this size: uncompressed columns of text and an `id BIGINT`.
 
     Args:
-        table: Has these columns.
-        columns: Of text.
-        megabytes: Of the file.
-        width: Of each text, in bytes.
-        row_group: Of the file, in bytes.
+        table: A table with these columns.
+        columns: The names of the text columns.
+        megabytes: The size of the file.
+        width: The length of each text, in bytes.
+        row_group: The size of a row group, in bytes.
     """
     rows = int(megabytes * MIB / (8 + len(columns) * (width + 4)))
     text = "substring(repeat(sha2(CAST(id + {} AS STRING), 256), {}), 1, {}) `{}`"

@@ -60,9 +60,9 @@ def differences(
 
     Args:
         source: The file that was copied.
-        copy: What came of it.
-        new_names: The names of the columns that stay, by those in the source.
-        dropped: The names of the others in the source.
+        copy: The copy.
+        new_names: The new names of kept columns, by their names in the source.
+        dropped: The names of dropped columns in the source.
     """
 
     def new_path(path: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ def add_catalog(spark: SparkSession, home: Path, name: str, *sources: str) -> Pa
     """Compiles the sources, of which the last one is the catalog, and adds it to the session.
 
     Returns:
-        The folder of its tables, which nobody has made.
+        The folder of its tables, which does not exist yet.
     """
     class_path = os.pathsep.join([f"{Path(pyspark.__file__).parent}/jars/*", *resolved_jars(spark)])
     files = [HERE / f"{source}.java" for source in sources]

@@ -192,7 +192,7 @@ class State:
     def _untracked_after(self, before: State, *, was_mapped: bool) -> State:
         """Returns this version with a true flag if it was mapped or if a stale flag was true.
 
-        RFC: enabling column mapping is no drop, so a false flag stays false.
+        RFC: enabling column mapping is no drop, so a false flag is kept.
         """
         is_used = was_mapped or before.flag is True
         return replace(self, flag=True) if self.flag is not None and is_used else self

@@ -91,7 +91,7 @@ def test_server_that_pyspark_starts_is_configured(
 
     builder = spark_ext.configure(SparkSession.Builder().remote(address))
 
-    assert builder._options[EXTENSIONS] == DELTA_EXTENSION  # this option stands for all options
+    assert builder._options[EXTENSIONS] == DELTA_EXTENSION  # one of all options
 
 
 # submit-args.

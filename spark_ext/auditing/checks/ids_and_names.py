@@ -67,10 +67,10 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
 def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds ids that two columns have, at one time or one after the other.
 
-    An id belongs to another column if it has another physical name, or if it comes back after a
-    drop. If a struct is replaced by a value of another type, fields of the same name keep their
-    ids and physical names. The comparison starts anew after RESTORE, CLONE and a removal of column
-    mapping: these bring ids of another table or time, or assign all ids again.
+    An id belongs to another column if it has another physical name, or if it is used after a drop.
+    If a struct is replaced by a value of another type, fields of the same name keep their ids and
+    physical names. The comparison starts anew after RESTORE, CLONE and a removal of column mapping:
+    these bring ids of another table or time, or assign all ids again.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
