@@ -44,7 +44,7 @@ class NameAlignment(Rendered):
 
     @property
     def kept(self) -> FileCount | None:
-        """Returns the files that the removal kept; None before it, or if its commit lacks counts."""
+        """Returns the files that the removal kept; None before it, or without counts."""
         return self._of_removal(lambda result: result.kept)
 
     @property

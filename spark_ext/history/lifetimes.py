@@ -95,7 +95,7 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
 def _returned(
     lifetimes: Sequence[Lifetime], column: Column, state: State, unmapped: State | None
 ) -> Lifetime | None:
-    """Returns the dropped column that a new column continues; None if several columns are possible."""
+    """Returns the dropped column that a new column continues; None if several are possible."""
     same = [lifetime for lifetime in lifetimes if _is_same(lifetime, column, state, unmapped)]
     return same[0] if len(same) == 1 else None
 

@@ -90,7 +90,7 @@ class TableResult:
 
     @property
     def changed(self) -> FileCount:
-        """Returns the files that were copied or rewritten; the upper bounds if the counts are not known."""
+        """Returns the files that were copied or rewritten, or the upper bounds without counts."""
         if self.copied is None or self.rewritten is None:
             return FileCount(self.num_files, self.size_in_bytes)
         return FileCount(

@@ -31,7 +31,7 @@ class KnownNames:
         return self.states[-1].mode == MODE_ID
 
     def allows(self, path: Path) -> bool:
-        """Returns whether a file may contain a path: of a column, below one, or of a dropped column."""
+        """Returns whether a file may contain a path of a column, below it, or of a dropped one."""
         path = lower(path)
         if self.is_internal(path):
             return True

@@ -48,7 +48,7 @@ class Column:
 
     @property
     def nested_ids(self) -> Mapping[str, Any]:
-        """Returns the ids of its elements, keys and values, by path; empty if they are no object."""
+        """Returns the ids of its elements, keys and values by path; empty if invalid."""
         ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
         return ids if isinstance(ids, dict) else {}
 
@@ -95,7 +95,7 @@ class State:
 
     @property
     def max_column_id(self) -> int | None:
-        """Returns the highest column id ever used; None if the property is missing or no integer."""
+        """Returns the highest column id ever used; None if it is missing or not an integer."""
         try:
             return int(self.metadata.configuration[MAX_COLUMN_ID])
         except (KeyError, TypeError, ValueError):
@@ -116,7 +116,7 @@ class State:
 
     @property
     def may_bring_files(self) -> bool:
-        """Returns whether the files may come from another table; unknown operations may bring some."""
+        """Returns whether files may come from another table, as by an unknown operation."""
         return self.operation in (None, CLONE, CONVERT)
 
     def name_in_files(self, column: Column) -> Path:

@@ -36,7 +36,7 @@ ELSEWHERE = {
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
     ("docs/thrift-server.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
     ("docs/install.md", "Jars in Spark's own folder"): "tests/ways_in/test_where_jars_are.py",
-    ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application_tracks_a_table.py",
+    ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
     ("docs/install.md", "By coordinates"): "tests/packaging/test_release.py",
     ("docs/spark-connect.md", "Spark Connect"): "tests/ways_in/test_connect.py",
     ("docs/when-something-fails.md", "A session does not start"): (

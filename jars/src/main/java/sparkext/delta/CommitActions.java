@@ -23,7 +23,8 @@ import sparkext.log.CommitLines;
  * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code indexToRelation} and {@code getChanges}.
  *
  * @param actions the actions that this Delta knows
- * @param problem the line that {@code fromJson} cannot read, for which a caller must call Delta; null if {@code fromJson} reads all lines
+ * @param problem the line that {@code fromJson} cannot read, for which a caller must call Delta;
+ *     null if {@code fromJson} reads all lines
  */
 public record CommitActions(List<Action> actions, String problem) {
   /** A decoder puts this in the place of bytes that are not UTF-8; Spark refuses such bytes. */
@@ -93,9 +94,7 @@ public record CommitActions(List<Action> actions, String problem) {
     return problem == null;
   }
 
-  /**
-   * Returns whether {@code fromJson}, which Delta calls for winning commits, has failed.
-   */
+  /** Returns whether {@code fromJson}, which Delta calls for winning commits, has failed. */
   public static boolean isUnread(Throwable failure) {
     for (StackTraceElement place : failure.getStackTrace()) {
       if (place.getClassName().equals(Action$.class.getName())

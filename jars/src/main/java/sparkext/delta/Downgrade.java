@@ -10,7 +10,8 @@ public final class Downgrade {
   private Downgrade() {}
 
   /**
-   * Removes the flag from a table in the commit that drops the feature, on Delta 4.0. That release does not read the properties that a feature lists.
+   * Removes the flag from a table in the commit that drops the feature, on Delta 4.0. That release
+   * does not read the properties that a feature lists.
    *
    * @param transaction an {@code OptimisticTransaction}
    * @param protocol the {@code Protocol} that the transaction was given

@@ -16,7 +16,9 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The writer table feature {@code columnMappingUsageTracking}.
  *
- * <p>A table needs no preparation before Delta drops the feature, so every snapshot may be downgraded. Readers ignore the feature, so the history needs no protection, and Delta never asks whether an action uses the feature. The commit of the downgrade removes the flag.
+ * <p>A table needs no preparation before Delta drops the feature, so every snapshot may be
+ * downgraded. Readers ignore the feature, so the history needs no protection, and Delta never asks
+ * whether an action uses the feature. The commit of the downgrade removes the flag.
  *
  * <p>Source: Delta 4.4.0, TableFeature.scala, {@code RemovableFeature}.
  *
@@ -53,11 +55,13 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
 
   /**
    * Makes the flag a property that Delta knows. The property is editable for Delta, since CREATE
-   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users who set the flag.
+   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users
+   * who set the flag.
    *
    * <p>Delta reads the map without a lock, so a lock here would not help. This method is called
    * once, while the first session with the extension starts. A statement of a session without the
-   * extension may run at the same time. That statement never reads this entry. It fails only if the map changes while the statement iterates over the map.
+   * extension may run at the same time. That statement never reads this entry. It fails only if the
+   * map changes while the statement iterates over the map.
    */
   public static void registerFlag() {
     scala.Function1<String, String> asWritten = value -> value;

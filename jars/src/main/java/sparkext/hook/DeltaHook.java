@@ -79,7 +79,10 @@ record DeltaHook(
     return method.typeName() + "." + method.name() + ":" + advice.getSimpleName();
   }
 
-  /** Returns true for Delta 4.0, whose features do not list the properties that are removed with them. */
+  /**
+   * Returns true for Delta 4.0, whose features do not list the properties that are removed with
+   * them.
+   */
   static boolean isDelta40(TypePool types) {
     return !has(
         types, HookedMethod.DELTA + "RemovableFeature", "tablePropertiesToRemoveAtDowngradeCommit");

@@ -19,7 +19,8 @@ import net.bytebuddy.pool.TypePool;
  * <p>Types are named and never loaded: a type that is loaded before it is woven cannot be defined.
  *
  * @param typeName the binary name of the type that declares the method
- * @param neighbourName the binary name of a type in the same package, whose lookup may define types in the package, and whose loading loads no woven type
+ * @param neighbourName the binary name of a type in the same package, whose lookup may define types
+ *     in the package, and whose loading loads no woven type
  */
 record HookedMethod(
     String typeName,

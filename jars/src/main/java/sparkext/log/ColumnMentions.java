@@ -13,9 +13,11 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * Collects the columns of which a file of a log may contain data: in statistics, partition values, schemas, and texts that may contain values.
+ * Collects the columns of which a file of a log may contain data: in statistics, partition values,
+ * schemas, and texts that may contain values.
  *
- * <p>The lists of keys without values are here, because tasks apply them. Metrics and transaction ids would put each commit into a separate group.
+ * <p>The lists of keys without values are here, because tasks apply them. Metrics and transaction
+ * ids would put each commit into a separate group.
  *
  * <p>Source: Protocol, "Actions", "Per-file Statistics", "Checkpoints"; Delta 4.4.0,
  * DeltaOperations.scala, for the parameters of operations.

@@ -66,7 +66,8 @@ final class DataFolder {
   }
 
   /**
-   * Returns the same text for every form of a path: an authority may be empty or absent, and more or fewer characters may be escaped.
+   * Returns the same text for every form of a path: an authority may be empty or absent, and more
+   * or fewer characters may be escaped.
    */
   static String key(Path absolute) {
     URI given = absolute.toUri();

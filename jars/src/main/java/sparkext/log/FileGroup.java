@@ -5,8 +5,8 @@ import java.util.List;
 import sparkext.parquet.FileColumn;
 
 /**
- * Files outside of the log with equal values in all components that follow the time; {@code FileGroup} of {@code
- * spark_ext/log/actions.py} says what each component means.
+ * Files outside of the log with equal values in all components that follow the time; {@code
+ * FileGroup} of {@code spark_ext/log/actions.py} says what each component means.
  */
 public record FileGroup(
     String example,
@@ -30,7 +30,8 @@ public record FileGroup(
   }
 
   /**
-   * Joins two groups of files that are alike. The result has the first example in order, and the later time.
+   * Joins two groups of files that are alike. The result has the first example in order, and the
+   * later time.
    */
   FileGroup plus(FileGroup other) {
     FileGroup first = other.example.compareTo(example) < 0 ? other : this;

@@ -11,11 +11,13 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Computes the key of each action's file, as a Spark task. Statistics are reduced to their paths, so that Spark shuffles less data.
+ * Computes the key of each action's file, as a Spark task. Statistics are reduced to their paths,
+ * so that Spark shuffles less data.
  *
  * @param root the table's folder, as {@link DataFolder#root}
  * @param schema the schema of the actions
- * @param ofFolder true to add rows for the files of deletion vectors, and to use one key for all paths of a file
+ * @param ofFolder true to add rows for the files of deletion vectors, and to use one key for all
+ *     paths of a file
  */
 record FileKeys(String root, StructType schema, boolean ofFolder)
     implements FlatMapFunction<Row, Row> {

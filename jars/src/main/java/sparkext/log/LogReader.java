@@ -39,7 +39,9 @@ final class LogReader {
         .schema();
   }
 
-  /** Uses the class of the source, since its short name may mean a source without metadata columns. */
+  /**
+   * Uses the class of the source, since its short name may mean a source without metadata columns.
+   */
   private static DataFrameReader reader(SparkSession session, Class<?> format) {
     return session
         .read()

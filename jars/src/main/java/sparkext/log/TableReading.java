@@ -25,7 +25,8 @@ import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 
 /**
- * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have written a log that Delta cannot read.
+ * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have
+ * written a log that Delta cannot read.
  *
  * <p>Commits are read twice if files are wanted, as Delta and delta-kernel-rs do. {@link LogJson}
  * reads their lines, which contain the versions that change the metadata. {@link FileActions} then
@@ -59,7 +60,10 @@ public final class TableReading {
     this.folder = LogFolder.of(table, configuration, staged);
   }
 
-  /** Returns whether the log has commits that are valid only if the table's catalog has accepted them. */
+  /**
+   * Returns whether the log has commits that are valid only if the table's catalog has accepted
+   * them.
+   */
   public boolean hasStagedCommits() {
     return folder.hasStagedCommits();
   }

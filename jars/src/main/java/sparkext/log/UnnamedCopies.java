@@ -13,7 +13,8 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 
 /**
- * The copies in a table's folder that no version in the log names, with their deletion vectors. A removal or a purge of a killed driver or of a running driver wrote them.
+ * The copies in a table's folder that no version in the log names, with their deletion vectors. A
+ * removal or a purge of a killed driver or of a running driver wrote them.
  *
  * @param newest the time of the newest copy in milliseconds since the epoch; null without copies
  */

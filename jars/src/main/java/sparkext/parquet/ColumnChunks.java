@@ -22,7 +22,8 @@ import org.apache.parquet.format.RowGroup;
 import org.apache.parquet.format.Util;
 
 /**
- * Locates the column chunks of a file with their bloom filters and page indexes, so that a copy can omit some of them.
+ * Locates the column chunks of a file with their bloom filters and page indexes, so that a copy can
+ * omit some of them.
  */
 final class ColumnChunks {
   private static final String PARQUET_MR = "parquet-mr";
@@ -91,7 +92,8 @@ final class ColumnChunks {
   }
 
   /**
-   * Throws if the writer may be parquet-mr before 1.2.9, which omitted the header of the dictionary page from a chunk's size: such a chunk cannot be copied without its neighbours.
+   * Throws if the writer may be parquet-mr before 1.2.9, which omitted the header of the dictionary
+   * page from a chunk's size: such a chunk cannot be copied without its neighbours.
    *
    * <p>Source: Parquet, PARQUET-816; Arrow, metadata.cc, {@code PARQUET_816_FIXED_VERSION}.
    *
@@ -104,7 +106,9 @@ final class ColumnChunks {
     }
   }
 
-  /** The names of Photon and Trino begin with parquet-mr's name, and their version numbers differ. */
+  /**
+   * The names of Photon and Trino begin with parquet-mr's name, and their version numbers differ.
+   */
   private static boolean mayLackHeaders(String writer) {
     try {
       ParsedVersion parsed = VersionParser.parse(writer);

@@ -9,7 +9,8 @@ import java.util.List;
  * spark_ext/removal/copy_plan.py} makes and describes the plan.
  *
  * @param byId whether columns of a file are found by field id
- * @param keepsIds whether the copy keeps field ids; Spark's schema in the footer then keeps the ids of columns that are not renamed
+ * @param keepsIds whether the copy keeps field ids; Spark's schema in the footer then keeps the ids
+ *     of columns that are not renamed
  * @param kept the names of columns that are kept unchanged
  * @param ignored the names of columns that may lack a field id, and are dropped
  */
@@ -30,7 +31,8 @@ public record ColumnPlan(
   }
 
   /**
-   * Returns whether a copy by this plan is complete for a later plan: each column of the later plan is in this plan, or newer than this plan.
+   * Returns whether a copy by this plan is complete for a later plan: each column of the later plan
+   * is in this plan, or newer than this plan.
    *
    * @param maxId the highest column id at the time of this plan
    */

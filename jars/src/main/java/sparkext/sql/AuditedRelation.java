@@ -68,7 +68,8 @@ final class AuditedRelation {
   }
 
   /**
-   * Returns whether Delta's second connector failed, which opens a table as soon as the catalog has allowed it. The first connector opens a table later.
+   * Returns whether Delta's second connector failed, which opens a table as soon as the catalog has
+   * allowed it. The first connector opens a table later.
    */
   private static boolean isOfKernel(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {

@@ -35,7 +35,9 @@ record FoundTables(StructType columns, List<LogicalPlan> relations, Callable<Rel
     }
   }
 
-  /** Returns false for Delta's exceptions: PySpark would look up their conditions in Spark's list. */
+  /**
+   * Returns false for Delta's exceptions: PySpark would look up their conditions in Spark's list.
+   */
   private static boolean isThrownUnchanged(Exception error) {
     boolean isRefusal = error instanceof AnalysisException;
     return (isRefusal && !(error instanceof DeltaAnalysisException)) || TableFailure.isStop(error);

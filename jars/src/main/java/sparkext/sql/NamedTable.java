@@ -26,9 +26,7 @@ import sparkext.common.UsageTrackingException;
  * with the same name concern the same table.
  */
 final class NamedTable {
-  /**
-   * Spark replaces an unset variable by nothing, and substitutes no variable in the result.
-   */
+  /** Spark replaces an unset variable by nothing, and substitutes no variable in the result. */
   private static final String UNSET = "sparkext.unset";
 
   private static final String VARIABLE = "${";
@@ -41,7 +39,10 @@ final class NamedTable {
   /** The table of the name; two tables if the name is ambiguous. */
   private final List<LoadedTable> all = new ArrayList<>();
 
-  /** This is thrown late, because its text contains paths of tables. Null if the name is not ambiguous. */
+  /**
+   * This is thrown late, because its text contains paths of tables. Null if the name is not
+   * ambiguous.
+   */
   private UsageTrackingException ambiguity;
 
   private NamedTable(SparkSession session, List<String> parts, LoadedTable table) {

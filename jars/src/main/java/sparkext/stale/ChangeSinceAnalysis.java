@@ -51,7 +51,10 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     require(columnsExist(paths) && columnsAreKept(paths));
   }
 
-  /** Throws if a column was dropped, if another column has its name, or if the order of columns changed: MERGE inserts by position. */
+  /**
+   * Throws if a column was dropped, if another column has its name, or if the order of columns
+   * changed: MERGE inserts by position.
+   */
   void requireMergeable() {
     require(
         haveSameMetadata()

@@ -16,7 +16,8 @@ import sparkext.stale.NameHistory.State;
  * Refuses to read changes, to stream, or to rebase a commit, if a physical name means one column in
  * some of the files and another column in others.
  *
- * <p>Delta distinguishes columns by physical name, and uses no physical name twice while column mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
+ * <p>Delta distinguishes columns by physical name, and uses no physical name twice while column
+ * mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
  */
 public final class ReusedNames {
   /** The read of changes that this thread checks, version by version. */

@@ -24,7 +24,8 @@ import scala.collection.immutable.Map$;
 import sparkext.common.UsageTrackingException;
 
 /**
- * Lets a stream continue from a version before a removal of column mapping, if all other changes of columns only added columns.
+ * Lets a stream continue from a version before a removal of column mapping, if all other changes of
+ * columns only added columns.
  *
  * <p>Delta reads every batch with the physical names of the version at which the query started. For
  * such a stream, each batch is read with the names that its files have, and no batch contains files
@@ -53,7 +54,8 @@ public final class StreamedNames {
   }
 
   /**
-   * Returns the state of a stream that reads from a version, or from an earlier version. A stream reads later versions only, for which the state is the same.
+   * Returns the state of a stream that reads from a version, or from an earlier version. A stream
+   * reads later versions only, for which the state is the same.
    */
   private static StreamedNames of(DeltaSource stream, long start) {
     Map<DeltaSource, StreamedNames> streams = STREAMS.get();
