@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Progress], None]
 
-_ADVICE = "The section Reasons of docs/removal.md says what each reason needs."
+_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
 

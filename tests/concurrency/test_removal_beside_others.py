@@ -67,11 +67,11 @@ def test_row_ids_enabled_during_removal_are_kept(table: Table) -> None:
     columns = "a, _metadata.row_id"
     seen = []
 
-    def switch_on(_: Table) -> None:
+    def enable_row_tracking(_: Table) -> None:
         table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
         seen.append(table.rows(columns))
 
-    error = remove_beside(table, switch_on)
+    error = remove_beside(table, enable_row_tracking)
 
     assert error is None
     assert table.rows(columns) == seen[0]

@@ -160,7 +160,7 @@ def test_clone_takes_flag_columns_and_ids_of_its_source(
 
 @pytest.fixture
 def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
-    """Returns the table that a clone of `named_table` creates."""
+    """Yields the table that a clone of `named_table` creates."""
     yield Table(spark, named_table.path.with_name("copied"), "copied")
     spark.sql("DROP TABLE IF EXISTS copied")
 

@@ -446,7 +446,7 @@ def test_invalid_enabled_by_default_does_not_affect_existing_tables(
 
 @pytest.fixture
 def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
-    """Returns the table that CREATE TABLE LIKE creates from `named_table`."""
+    """Yields the table that CREATE TABLE LIKE creates from `named_table`."""
     yield Table(spark, named_table.path.with_name("copied"), "copied")
     spark.sql("DROP TABLE IF EXISTS copied")
 

@@ -36,7 +36,7 @@ def assert_refused(statement: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module")
 def unchanged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """Yields two tables that only refused statements name."""
+    """Returns two tables that only refused statements name."""
     tables = tmp_path_factory.mktemp("unchanged")
     return {
         "tracked": Table(spark, tables / "tracked").create("a INT", TRACKED, NAME_MODE),

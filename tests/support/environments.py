@@ -86,7 +86,7 @@ def metadata_of(wheel: Path) -> Distribution:
 
 
 def requirements(package: Distribution, extra: str = "") -> Iterator[Requirement]:
-    """Returns the direct requirements of a package here, with or without an extra."""
+    """Yields the direct requirements of a package here, with or without an extra."""
     for requirement in map(Requirement, package.requires or []):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             yield requirement

@@ -132,7 +132,7 @@ class Folders:
         self._seen: dict[str, tuple[int, list[str]]] = {}
 
     def tables(self, folder: str) -> Iterator[str]:
-        """Returns each folder with a log. Tables contain no tables."""
+        """Yields each folder with a log. Tables contain no tables."""
         try:
             changed = os.stat(folder).st_mtime_ns
         except FileNotFoundError:  # a server or a session deletes its own folders

@@ -79,7 +79,7 @@ class ParquetFile:
         return {entry[1].decode(): entry[2].decode() if 2 in entry else None for entry in entries}
 
     def elements(self) -> Iterator[tuple[tuple[str, ...], Struct]]:
-        """Returns every element of the schema below the root, with its path."""
+        """Yields every element of the schema below the root, with its path."""
         elements = iter(self.schema)
 
         def walk(parents: tuple[str, ...], count: int) -> Iterator[tuple[tuple[str, ...], Struct]]:
@@ -110,7 +110,7 @@ def start(column: Struct) -> int:
 
 
 def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
-    """Returns the problems of a file that we wrote, each as a line.
+    """Yields the problems of a file that we wrote, each as a line.
 
     Args:
         file: The file.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the sentences of pages, error texts and help texts to the rules for prose."""
+"""Tests that pages, error texts and help texts keep the rules for prose."""
 
 from __future__ import annotations
 

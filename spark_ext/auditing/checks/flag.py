@@ -55,8 +55,8 @@ def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
     """Finds columns that were dropped or renamed in a commit that kept the flag false.
 
     The id identifies a column of a mapped table, and the name if the commit removes column mapping.
-    Without column mapping, no column can be dropped while files keep it. If a whole struct is
-    concerned, only the struct is found.
+    Without column mapping, no column can be dropped while files keep it. If a whole struct was
+    dropped, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".

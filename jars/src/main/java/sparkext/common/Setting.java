@@ -96,7 +96,7 @@ public final class Setting {
     return choices;
   }
 
-  /** Spark's own booleans ignore white space and letter case too. */
+  /** Ignores white space and letter case, as Spark does for booleans. */
   private String oneOf(List<String> values, String text) {
     String value = text.strip().toLowerCase(Locale.ROOT);
     if (!values.contains(value)) {

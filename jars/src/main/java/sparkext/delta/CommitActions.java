@@ -80,7 +80,7 @@ public record CommitActions(List<Action> actions, String problem) {
                 : unread.toString();
       }
       if (problem == null && reason != null) {
-        problem = "its line " + number + " is no action: " + reason;
+        problem = "its line " + number + " is not an action: " + reason;
       }
     }
 

@@ -45,7 +45,7 @@ final class TrackingHooks {
    * OptimisticTransactionImpl.updateMetadataInternal}, which calls this method before a data file
    * is written and before the protocol is derived from the metadata.
    *
-   * <p>If missing: new columns get {@code col-<uuid>} and the flag never turns true.
+   * <p>If missing: new columns get {@code col-<uuid>} and the flag never becomes true.
    *
    * <p>Source: Delta 4.4.0, DeltaColumnMapping.scala, {@code
    * DeltaColumnMappingBase.verifyAndUpdateMetadataChange}.

@@ -59,7 +59,7 @@ final class RuleProcess {
     LOG.info("The rule process {} has ended with exit code {}", this, ended.exitValue());
   }
 
-  /** Each process has its own thread, so that a hanging read blocks no other process. */
+  /** Creates the thread of one process, so that a hanging read blocks no other process. */
   private static Thread callThread(Runnable task) {
     Thread daemon = new Thread(task, "sparkext-rules");
     daemon.setDaemon(true);

@@ -184,7 +184,7 @@ final class NamedTable {
     }
   }
 
-  /** The catalog's own name may differ from its name in the session. */
+  /** Notes a difference if a catalog has another name for itself than the session has for it. */
   private NamedTable requireSame(List<String> given) {
     if (!given.equals(parts)) {
       noteDifference(name(), LoadedTable.of(session, parts));
