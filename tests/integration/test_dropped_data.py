@@ -391,7 +391,7 @@ def test_files_with_unreadable_footers_are_unknown(table: Table) -> None:
     assert found.unknown_files.num_files == 2
     assert (found.gone, result.gone) == (False, False)
     assert [step.step for step in found.steps] == ["REWRITE", "VACUUM"]
-    assert "(files that nobody can read)" in repr(result)
+    assert "(unreadable files)" in repr(result)
 
 
 def with_vector(table: Table) -> Path:

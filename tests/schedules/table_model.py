@@ -36,7 +36,7 @@ class Model:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     is_mapped: bool | None = False
-    """None if both are right."""
+    """None if both values are allowed."""
     flag: str | None = None
     """None if the table is untracked."""
 

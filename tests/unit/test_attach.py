@@ -16,7 +16,7 @@ from spark_ext.launch.releases import USAGE_TRACKING_EXTENSION
 
 
 class Thrown:
-    """Stands for an exception of the JVM."""
+    """Imitates an exception of the JVM."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Thrown:
 
 
 class Loader:
-    """Stands for a class loader that accepts no further jar, and loads all classes or none."""
+    """Imitates a class loader that accepts no further jar, and loads all classes or none."""
 
     def __init__(self, failure: str | None = None) -> None:
         self._failure = failure

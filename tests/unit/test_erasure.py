@@ -139,7 +139,7 @@ def test_missing_live_file_is_unknown_and_must_be_restored_before_a_purge() -> N
 
     assert (column.gone, column.unknown_files) == (False, FileCount(1, 10))
     assert statements(column) == [("BY HAND", None)]
-    assert "Bring back" in column.steps[0].statement
+    assert "Restore" in column.steps[0].statement
     assert [step for step, _ in statements(with_data)] == ["BY HAND", "VACUUM"]
     of_source = data(LIVE, columns=None, problem=MISSING, source="file:/source")
     steps = statements(only(folder(files=(of_source,))))

@@ -423,7 +423,7 @@ def test_sums_count_changed_files_or_the_upper_bound() -> None:
     assert sums["NOT_BEGUN"].size_in_bytes == 300
 
 
-def test_report_has_the_earliest_time_to_come_back() -> None:
+def test_report_has_the_earliest_time_of_the_next_call() -> None:
     early = replace(RESULTS[5], come_back=LATER)
     late = replace(RESULTS[5], come_back=LATER + timedelta(hours=1))
     report = replace(REPORT, tables=(late, RESULTS[0], early))

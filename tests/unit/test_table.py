@@ -208,7 +208,7 @@ class TestStatus:
 
 
 class Thrown:
-    """Stands for an exception of the JVM without a condition, which PySpark passes on."""
+    """Imitates an exception of the JVM without a condition, which PySpark passes on."""
 
     _target_id = "o1"
 

@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession;
 import scala.Option;
 
 /**
- * The settings that {@code spark_ext/settings.json} declares, and the one parser of their values.
+ * The settings that {@code spark_ext/settings.json} declares, and the only parser of their values.
  *
  * <p>Every method that reads a value throws USAGE_TRACKING_INVALID_SETTING if the value does not
  * have the declared type.

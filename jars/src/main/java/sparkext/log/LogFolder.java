@@ -76,7 +76,7 @@ record LogFolder(
     return new LogFolder(
         table,
         found.stream()
-            .map(file -> isAfter(file, last) ? file.with("nobody reads it yet") : file)
+            .map(file -> isAfter(file, last) ? file.with("no reader uses it yet") : file)
             .toList(),
         commits,
         checkpoints,

@@ -247,7 +247,7 @@ final class Copies {
     return unused;
   }
 
-  /** Returns whether there are no copies; then nothing must be swept. */
+  /** Returns whether there is nothing to sweep. */
   boolean isEmpty() {
     return made.isEmpty() && discarded.isEmpty();
   }
