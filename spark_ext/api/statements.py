@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the statements of a removal or an alignment, and returns what each statement did."""
+"""Runs the statements of a removal or an alignment, and returns their results."""
 
 from __future__ import annotations
 

@@ -36,10 +36,10 @@ OUT_OF_REACH: Final = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Rendered):
-    """Reports the remaining data of a column in many tables, the evidence, and what was not read.
+    """Reports the remaining data of a column in many tables, the evidence, and the unread tables.
 
     Args:
-        report: What was found.
+        report: The report of the erasure.
         time: The time of the certificate, in UTC.
     """
 

@@ -27,7 +27,7 @@ class Workers:
 
     Args:
         spark: The session.
-        work: What each thread runs; the argument is the number of the thread, from 1.
+        work: The function of each thread; its argument is the number of the thread, from 1.
         number: The number of threads.
 
     Attributes:

@@ -244,7 +244,7 @@ def test_untracked_table_with_logical_names_is_tracked_without_copies(table: Tab
     assert table.log.live_files == files
 
 
-@pytest.mark.skipif(not LIKE_TAKES_PATHS, reason="CREATE TABLE LIKE takes no path")
+@pytest.mark.skipif(not LIKE_TAKES_PATHS, reason="CREATE TABLE LIKE accepts no path")
 def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path: Path) -> None:
     misled(table, NAME_MODE)
     like = Table(table.spark, tmp_path / "like")

@@ -25,7 +25,7 @@ WITH_DEFECTS = ("golden", "engines")
 
 
 class LeftTables:
-    """Remembers what it read. After each test, it reads new commits and new tables only."""
+    """Stores the state of each table. After each test, it reads new commits and new tables only."""
 
     def __init__(self) -> None:
         self.home = Path()

@@ -144,9 +144,9 @@ def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
     ranges = [*ranges, (len(file.body), len(file.body), "the footer")]
     for (_, end, one), (begin, _, other) in pairwise(ranges):
         if begin < end:
-            yield f"{other} lies in {one}"
+            yield f"{other} is in {one}"
         if begin > end and whole:
-            yield f"{begin - end} bytes between {one} and {other} are of neither"
+            yield f"{begin - end} bytes between {one} and {other} belong to neither"
 
 
 def _group_problems(group: Struct, where: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _group_problems(group: Struct, where: str) -> Iterator[str]:
     if SORTING in group:
         orders = group[SORTING].items
         if not orders or any(order[1] >= len(columns) for order in orders):
-            yield f"{where}: it is sorted by a column that it has not"
+            yield f"{where}: it is sorted by a column that it lacks"
 
 
 def _chunk_problems(

@@ -59,7 +59,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def objections(page: str) -> list[str]:
-    """Returns what to change in a page."""
+    """Returns the corrections for a page."""
     found = []
     for sentence in sentences(page):
         words = [word for word in sentence.split() if re.search(r"\w", word)]

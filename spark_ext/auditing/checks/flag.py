@@ -196,7 +196,7 @@ def flag_without_feature(state: State) -> str | None:
 
 
 def _changed(before: State, after: State) -> Iterator[tuple[Column, str]]:
-    """Yields the columns that a commit dropped or renamed, and what it did."""
+    """Yields the columns that a commit dropped or renamed, each with the change in words."""
     by_id = {column.id: column for column in after.columns if column.id is not None}
     names = {column.path for column in after.columns}
     dropped: set[Path] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what the history assigned to columns: ids, physical names and the highest id."""
+"""Checks of the ids, the physical names and the highest id that the history assigned."""
 
 from __future__ import annotations
 

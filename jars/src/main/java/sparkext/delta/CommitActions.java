@@ -67,7 +67,7 @@ public record CommitActions(List<Action> actions, String problem) {
     private String problem;
 
     void add(String line, int number) {
-      String reason = line.indexOf(REPLACEMENT) < 0 ? null : "it is no UTF-8";
+      String reason = line.indexOf(REPLACEMENT) < 0 ? null : "it is not UTF-8";
       try {
         Action action = Action$.MODULE$.fromJson(line);
         if (action != null) {

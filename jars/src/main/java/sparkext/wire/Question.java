@@ -70,7 +70,7 @@ public sealed interface Question {
    * @param files the files of the version
    * @param removal the session's setting, or null
    * @param copies whether a removal copies files
-   * @param exact what a removal does to each file, or null
+   * @param exact the files that a removal keeps, copies and rewrites, or null
    */
   record TableFacts(
       TableMetadata table,
