@@ -31,7 +31,7 @@ class Workers:
         number: The number of threads.
 
     Attributes:
-        failure: What ended a thread before its work was done; None if nothing did.
+        failure: The error that ended a thread early; None without one.
     """
 
     def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:

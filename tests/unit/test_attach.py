@@ -58,7 +58,7 @@ def _jar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attach, "jar", lambda: Path("spark-ext.jar"))
 
 
-def test_class_path_that_takes_no_jar_is_refused() -> None:
+def test_class_path_that_accepts_no_jar_is_refused() -> None:
     with pytest.raises(SessionNotAttachableError) as refused:
         attach.add_jar(session(Loader("java.lang.ClassNotFoundException")))
 

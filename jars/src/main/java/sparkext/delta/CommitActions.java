@@ -107,7 +107,7 @@ public record CommitActions(List<Action> actions, String problem) {
 
   /**
    * Returns USAGE_TRACKING_UNREADABLE_LOG with the line at fault if Spark failed to read a commit,
-   * and any other failure as it is.
+   * and any other failure unchanged.
    */
   public static Throwable described(Throwable failure, Configuration configuration) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The data files that a log names: what checkpoints and commits add and remove, reconciled.
+ * The data files that a log names, after the reconciliation of actions.
  *
  * <p>Source: Protocol, "Action Reconciliation"; Delta 4.4.0, VacuumCommand.scala.
  *
