@@ -93,7 +93,7 @@ def test_rows_without_a_count_in_the_log_get_row_ids(table: Table, conf: SetConf
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_short", [True, False])
-def test_removal_fails_when_the_table_at_the_path_is_created_anew(
+def test_removal_fails_when_the_table_at_the_path_is_created_again(
     table: Table, is_short: bool
 ) -> None:
     with_rewrites(table)

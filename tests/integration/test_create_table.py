@@ -528,7 +528,7 @@ def test_create_table_like_that_names_the_feature_is_refused(
 
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.parametrize("source", ["", NAME_MODE])
-def test_create_table_like_takes_no_feature_from_the_defaults(
+def test_create_table_like_gets_no_feature_from_the_defaults(
     named_table: Table, copy: Table, conf: SetConf, source: str
 ) -> None:
     named_table.create("a INT", *[source] * bool(source))

@@ -301,7 +301,7 @@ def test_expression_of_another_column_may_contain_a_dropped_column() -> None:
     assert (column.commits, column.gone) == (1, False)
 
 
-def test_column_is_not_dropped_when_restore_brought_it_back() -> None:
+def test_column_is_not_dropped_when_restore_restored_it() -> None:
     back = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("RESTORE", BOTH))
 
     assert paths(folder(back, files=(data(LIVE, "a", "b"),))) == []
@@ -368,7 +368,7 @@ def test_restored_column_has_the_name_from_before_its_rename() -> None:
     assert [(row.version, row.gone) for row in found] == [(6, True), (1, False)]
 
 
-def test_restore_to_a_version_before_the_log_brings_no_known_column() -> None:
+def test_restore_to_a_version_before_the_log_adds_no_known_column() -> None:
     one, both = table({"a": ""}), table({"a": "", "b": ""})
     steps = (("WRITE", both), ("WRITE", one), ("WRITE", both), ("WRITE", one), ("RESTORE", both))
 

@@ -263,7 +263,7 @@ def progress(*, finished: bool = False) -> LakehouseProgress:
     )
 
 
-def test_progress_for_schedulers_has_an_object_on_each_line(
+def test_progress_for_schedulers_has_an_object_per_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     callback = run_progress.callback("json")
