@@ -70,7 +70,7 @@ def remove_column_mapping(
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
         LakehouseInterrupted: SIGINT or SIGTERM arrived; it has the report.
         ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report,
-            as that of any error after the survey.
+            as has that of any error after the survey.
 
     Example:
         `spark_ext.remove_column_mapping(spark, "sales", until="readers", exclude="tmp_*")`
