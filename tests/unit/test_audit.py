@@ -452,7 +452,7 @@ def test_files_with_the_same_defect_are_one_finding() -> None:
     assert finding.message.startswith("5 file(s)")
 
 
-def test_unknown_columns_are_no_finding_when_the_log_starts_at_a_checkpoint() -> None:
+def test_unknown_columns_are_not_a_finding_when_the_log_starts_at_a_checkpoint() -> None:
     log = log_of(
         name(ONE), name(ONE), name(ONE, "true"), name({"a": "1 a", "b": f"4 {UUID}"}, "true")
     )

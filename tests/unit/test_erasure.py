@@ -161,7 +161,7 @@ def nested(**fields: str) -> TableMetadata:
     return table({"s": inner}, "name", "true")
 
 
-def test_column_in_array_of_structs_is_found_and_elements_are_no_columns() -> None:
+def test_column_in_array_of_structs_is_found_and_elements_are_not_columns() -> None:
     whole = log(("CREATE TABLE", nested(x="2 x", y="3 y")), ("DROP COLUMNS", nested(x="2 x")))
     file = data(LIVE, "s", ("s", "element"), ("s", "element", "x"), ("s", "element", "y"))
     column = only(folder(whole, files=(file,)))
