@@ -107,7 +107,7 @@ def track(
     """Adds usage tracking to every Delta table, as `UsageTracking.enable`.
 
     The call also tracks tables without column mapping: writers without spark-ext or support of the
-    feature can no longer write them. `only=lambda row: row.mode != "none"` leaves them out.
+    feature can no longer write them. `only=lambda row: row.mode != "none"` omits them.
 
     Args:
         spark: As in `remove_column_mapping`, as `where` and `options`.
@@ -125,7 +125,7 @@ def untrack(
 ) -> LakehouseReport:
     """Drops usage tracking from every tracked Delta table, as `UsageTracking.disable`.
 
-    Call this before spark-ext is taken away: writers without it refuse tracked tables.
+    Call this before you remove spark-ext: writers without it refuse tracked tables.
 
     Args:
         spark: As in `remove_column_mapping`, as `where` and `options`.

@@ -36,7 +36,7 @@ OUT_OF_REACH: Final = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Rendered):
-    """Says what is left of a column in many tables, how that is known, and what nobody looked at.
+    """Records where data of a column remains in many tables, what was read, and what was not.
 
     Args:
         report: What was found.

@@ -124,7 +124,7 @@ class ErasureReport(Rendered):
         column: The name or shell pattern; None for every dropped column.
         tables: The tables in the order of the places.
         version: The version of spark-ext.
-        where: The places that were asked for.
+        where: The places of the call.
         num_views: The number of views in these places. A view has no data of its own.
         earlier: The entries of the earlier certificate that no table of this report replaces, as
             the objects of its JSON.
@@ -146,7 +146,7 @@ class ErasureReport(Rendered):
 
     @property
     def complete(self) -> bool:
-        """Whether there are tables, and every table was read and has nothing left."""
+        """Whether there are tables, and every table was read and has no such data."""
         return self.verdict in (ERASED, NEVER_HAD)
 
     @property

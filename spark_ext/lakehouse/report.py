@@ -109,7 +109,7 @@ class LakehouseReport(Rendered):
         A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
 
         Raises:
-            ValueError: The file ends otherwise.
+            ValueError: The file has another ending.
             OSError: The file cannot be written.
         """
         path = Path(file)

@@ -48,7 +48,7 @@ class TableResult:
         free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
         reasons: What blocks the table, or why it did not begin, in words.
         unblocking: What to do about the reasons.
-        before: The row of the survey, or of a later reading just before the table ran.
+        before: The row of the survey, or of a later reading before the table ran.
         after: The row of a second survey after the run; None for a table that did not begin.
         statements: The results of the statements that ran.
         kept: The files that a removal kept; None if not known, as the next two.
@@ -61,7 +61,7 @@ class TableResult:
         message: The text of the error.
         come_back: The earliest time at which the same call finishes the table.
         leftovers: Files of the table's folder that no version in the log names, such as copies of
-            a driver that was killed; None if nobody looked.
+            a driver that was killed; None if they were not counted.
         removed_by: What removes these files, and from when.
     """
 
