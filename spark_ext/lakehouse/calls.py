@@ -56,7 +56,8 @@ def remove_column_mapping(
         where: As in `survey`: names of schemas or catalogs, and paths of tables. A table that is
             found under several names takes part under the first one.
         until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
-            retention period before `writers` has the outcome `WAITING` and the time to come back.
+            retention period before `writers` has the outcome `WAITING` and the time for the next
+            call.
         options: As `LakehouseOptions` documents.
 
     Returns:
@@ -92,7 +93,7 @@ def align_names(
     Args:
         spark: As in `remove_column_mapping`, as `where` and `options`.
         where: The schemas, catalogs and paths.
-        to_name_mode: Allow tables in mode `id` to come back in mode `name`; else they are blocked.
+        to_name_mode: Allow tables in mode `id` to end in mode `name`; else they are blocked.
         options: As `LakehouseOptions` documents.
 
     Returns:

@@ -51,17 +51,17 @@ class LakehouseReport(Rendered):
 
     @property
     def complete(self) -> bool:
-        """Whether no later call has anything to do."""
+        """Returns whether no later call has anything to do."""
         return self.interrupted is None and all(each.outcome in COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
-        """The earliest time at which the same call finishes a waiting table."""
+        """Returns the earliest time at which the same call finishes a waiting table."""
         return min((each.come_back for each in self.tables if each.come_back), default=None)
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
-        """The sums by outcome, without outcomes of no table."""
+        """Returns the sums by outcome, without outcomes of no table."""
         return sums(self.tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
@@ -109,7 +109,7 @@ class LakehouseReport(Rendered):
         A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
 
         Raises:
-            ValueError: The file has another ending.
+            ValueError: The file ends otherwise.
             OSError: The file cannot be written.
         """
         path = Path(file)

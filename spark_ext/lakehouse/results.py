@@ -28,7 +28,7 @@ OUTCOMES = (
     *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
 )
 # No later call has anything to do for these tables.
-# A table that is gone may have another name.
+# A table with the outcome GONE may have another name.
 COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER}
 
 
@@ -48,7 +48,7 @@ class TableResult:
         free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
         reasons: What blocks the table, or why it did not begin, in words.
         unblocking: What to do about the reasons.
-        before: The row of the survey, or of a later reading before the table ran.
+        before: The row of the survey, or of a later reading just before the table ran.
         after: The row of a second survey after the run; None for a table that did not begin.
         statements: The results of the statements that ran.
         kept: The files that a removal kept; None if not known, as the next two.
@@ -61,7 +61,7 @@ class TableResult:
         message: The text of the error.
         come_back: The earliest time at which the same call finishes the table.
         leftovers: Files of the table's folder that no version in the log names, such as copies of
-            a driver that was killed; None if they were not counted.
+            a driver that was killed; None if nobody looked.
         removed_by: What removes these files, and from when.
     """
 
@@ -90,7 +90,7 @@ class TableResult:
 
     @property
     def changed(self) -> FileCount:
-        """The files that were copied or rewritten; the upper bounds if the counts are not known."""
+        """Returns the files that were copied or rewritten, or the upper bounds without counts."""
         if self.copied is None or self.rewritten is None:
             return FileCount(self.num_files, self.size_in_bytes)
         return FileCount(

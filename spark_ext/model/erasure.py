@@ -72,14 +72,14 @@ class NameInLog:
 
 @dataclass(frozen=True)
 class ColumnErasure:
-    """Whether data of a column exists in a table, and what was read for the answer.
+    """Whether data of a column exists in a table, and how that is known.
 
     Args:
         verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if some place has its
-            data; `UNKNOWN`, if an unreadable file or a column of unknown name may have it;
-            `ERASED`, if the table had the column, and no data remains; `NEVER_HAD`, if the log has
-            no such column since `oldest_version`.
-        column: The name or shell pattern of the call; None for every dropped column.
+            data; `UNKNOWN`, if something unreadable or ambiguous may have it; `ERASED`, if the
+            table had the column, and no data remains; `NEVER_HAD`, if the log knows of no such
+            column since `oldest_version`.
+        column: The requested name or shell pattern; None for every dropped column.
         table_id: The id in the table's metadata.
         location: The path of the table.
         version: The newest version.
@@ -96,7 +96,7 @@ class ColumnErasure:
         unknown_files: Data files that cannot be read.
         unknown_log_files: Files in the log's folder that cannot be read.
         unknown_schemas: Versions whose schema cannot be read.
-        forgotten_ids: The number of column ids that no schema of the log has: as
+        forgotten_ids: Column ids that the table assigned, and that no schema of the log has: so
             many columns, elements, keys and values were dropped before `oldest_version`. None
             without column mapping.
         files_read: The files that were read, by kind.
