@@ -97,6 +97,7 @@ html_title = f"spark-ext {release}"
 html_logo = html_favicon = "pictures/mark.svg"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = [("pages.js", {"defer": "defer"})]
 html_extra_path = ["index.html"]
 html_copy_source = html_show_copyright = html_domain_indices = False
 # A browser does not fetch a summary from a file in the same folder.

@@ -130,7 +130,9 @@ def test_thrift_server_page_lists_the_jars_that_a_session_fetches_for_delta(
     if DELTA_COORDINATES not in (CHECKOUT / "docs" / "install.md").read_text():
         pytest.skip("the page lists those of another pair")
     page = (CHECKOUT / "docs" / "thrift-server.md").read_text()
-    (listed,) = re.findall(r"The jars of Delta [\d.]+ that this takes are (.+?);", page, re.DOTALL)
+    (listed,) = re.findall(
+        r"The jars of Delta [\d.]+ for this folder are (.+?)\.\n", page, re.DOTALL
+    )
 
     fetched = spark.sparkContext.getConf().get("spark.repl.local.jars", "")
     ours = re.findall(r"/io\.(?:delta|unitycatalog)_([\w.-]+?)-\d[\d.]*\.jar", fetched)
