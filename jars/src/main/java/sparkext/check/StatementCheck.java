@@ -9,8 +9,8 @@ import org.apache.spark.sql.delta.DeltaAnalysis;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Checks every plan, before Delta's rules change the plan: they replace CREATE TABLE LIKE
- * by a command with the properties of its source. The rule changes no plan.
+ * Checks every plan, before Delta's rules change the plan: they replace CREATE TABLE LIKE by a
+ * command with the properties of its source. The rule changes no plan.
  *
  * <p>This is a resolution rule, because such rules run in every session, for builders and for
  * statements. The analyzer of a Hive session, for example, omits the rules for hints. Rules run in

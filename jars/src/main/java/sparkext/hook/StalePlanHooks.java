@@ -64,8 +64,8 @@ final class StalePlanHooks {
   /**
    * Refuses to search rows by a stale plan if deletion vectors mark the rows.
    *
-   * <p>Why here: UPDATE, DELETE and MERGE search such rows through this method only, which changes the
-   * files of the plan without {@link #SCANNED_FILES}.
+   * <p>Why here: UPDATE, DELETE and MERGE search such rows through this method only, which changes
+   * the files of the plan without {@link #SCANNED_FILES}.
    *
    * <p>If missing: a statement that was analysed before names changed deletes wrong rows.
    *

@@ -15,8 +15,8 @@ import org.apache.hadoop.util.functional.FutureIO;
 /**
  * A file on any storage, read by Hadoop's streams.
  *
- * <p>A stream is opened for sequential reads, because an object store needs a request for
- * each random read. A new stream is opened after 128 MiB, because some streams keep all bytes that they
+ * <p>A stream is opened for sequential reads, because an object store needs a request for each
+ * random read. A new stream is opened after 128 MiB, because some streams keep all bytes that they
  * read or prefetch until they are closed.
  *
  * <p>Source: Hadoop, fsdatainputstreambuilder.md; AnalyticsStream.java.

@@ -33,7 +33,9 @@ final class LocalDisk {
 
   private LocalDisk() {}
 
-  /** Returns false for other subclasses of Hadoop's class, which may do more than read and write. */
+  /**
+   * Returns false for other subclasses of Hadoop's class, which may do more than read and write.
+   */
   static boolean has(FileSystem storage) {
     return STORAGES.contains(storage.getClass().getName())
         && ((LocalFileSystem) storage).getRaw().getClass() == RawLocalFileSystem.class

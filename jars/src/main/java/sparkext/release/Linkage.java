@@ -30,8 +30,8 @@ import net.bytebuddy.pool.TypePool;
 /**
  * Looks up the types and members that our classes name, in the jars of this class path.
  *
- * <p>The JVM links a member at its first call. Without this check, a statement could fail at a missing
- * member after some of its work.
+ * <p>The JVM links a member at its first call. Without this check, a statement could fail at a
+ * missing member after some of its work.
  */
 public final class Linkage {
   private static final String OURS = "sparkext/UsageTrackingExtension.class";

@@ -22,8 +22,8 @@ final class AuditedRelation {
   private AuditedRelation() {}
 
   /**
-   * Returns the relation that a SELECT from the name would read. If Delta cannot open the table, the relation
-   * has the table's name and folder and no column.
+   * Returns the relation that a SELECT from the name would read. If Delta cannot open the table,
+   * the relation has the table's name and folder and no column.
    *
    * @throws Exception the refusal of the catalog, as for a SELECT
    */

@@ -254,7 +254,9 @@ class HookWeaverTest {
         Map.of(SAMPLE + "LoadedWithEveryAdvice." + key, call -> callback.apply(HookCall.of(call)));
   }
 
-  /** Makes a class invalid: it inherits from String, whose name has the length of the right name. */
+  /**
+   * Makes a class invalid: it inherits from String, whose name has the length of the right name.
+   */
   private static byte[] withFinalSuperclass(String typeName) throws IOException {
     String file = new String(CLASS_PATH.locate(typeName).resolve(), StandardCharsets.ISO_8859_1);
     return file.replace("java/lang/Object", "java/lang/String")

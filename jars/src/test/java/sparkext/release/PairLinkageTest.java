@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Tests that an installation has the members that our classes name. {@code make test-matrix}
- * names the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
+ * Tests that an installation has the members that our classes name. {@code make test-matrix} names
+ * the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
  */
 @EnabledIfSystemProperty(named = PairLinkageTest.PAIR, matches = ".+")
 class PairLinkageTest {
