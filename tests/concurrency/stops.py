@@ -80,7 +80,7 @@ STOPS: tuple[Stop, ...] = (
 
 
 def drivers(stops: Iterable[Stop]) -> list[list[Stop]]:
-    """Returns the stops of two drivers, since a driver starts more slowly than a statement runs.
+    """Returns the stops of two drivers, because a driver starts more slowly than a statement runs.
 
     The stop in a rule call is the last one, because the rules answer nobody afterwards.
     """

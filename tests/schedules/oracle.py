@@ -61,7 +61,7 @@ CROSSED = {STREAM, REMOVE_MAPPING, REMOVE_BY_DELTA, MAP, INSERT}
 """If a schedule has no other statements, its stream must continue."""
 
 AFTER_COMMIT = "DELTA_INVALID_COMMITTED_VERSION"
-"""RESTORE and CLONE raise this after their commit, if others commit before they read the log again."""
+"""RESTORE and CLONE raise this after their commit, if others commit before the next reading."""
 
 
 class Finding(AssertionError):

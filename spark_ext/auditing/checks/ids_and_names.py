@@ -28,7 +28,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds physical paths that two columns have, at one time or one after the other.
 
-    Letter case is ignored, since Parquet readers may ignore it. The comparison starts anew after
+    Letter case is ignored, because Parquet readers may ignore it. The comparison starts again after
     RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. If a whole struct is
     concerned, only the struct is found.
 
@@ -69,8 +69,8 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
 
     An id belongs to another column if it has another physical name, or if it is used after a drop.
     If a struct is replaced by a value of another type, fields of the same name keep their ids and
-    physical names. The comparison starts anew after RESTORE, CLONE and a removal of column mapping:
-    these bring ids of another table or time, or assign all ids again.
+    physical names. The comparison starts again after RESTORE, CLONE and a removal of column
+    mapping: ids are then of another table or version, or all ids are assigned again.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,

@@ -57,7 +57,7 @@ final class ColumnChunks {
   /**
    * Checks all column chunks of a file.
    *
-   * @throws NotCopyableException if byte ranges overlap, since bytes of a dropped column might be
+   * @throws NotCopyableException if byte ranges overlap, because bytes of a dropped column might be
    *     copied with those of another column; if the writer is one of {@link #requireWholeSizes}
    */
   ColumnChunks(InputFile file, Footer footer) throws IOException {
