@@ -104,7 +104,7 @@ class Way:
     before: Change = nothing
     is_tracked: bool = True
     is_like_another: bool = False
-    """The hooks see the same as after another way, and only the matrix runs it."""
+    """The hooks compare the same facts as for another way, so only the matrix runs it."""
 
     def __str__(self) -> str:
         return self.name

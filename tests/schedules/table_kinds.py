@@ -60,7 +60,7 @@ class Kind:
 
     @property
     def early(self) -> Model:
-        """Returns the model of the version to which RESTORE goes."""
+        """Returns the model of the version that RESTORE restores."""
         middle = [Column("x", "b")] if self.was_renamed else [Column("b", "b")]
         deleted = [Column("g", "g")] if self.was_dropped else []
         columns = (KEY, *middle, Column("d", "d"), *deleted)
@@ -127,7 +127,7 @@ class Originals:
 
 
 def _make(table: Table, kind: Kind) -> tuple[int, int]:
-    """Makes a table, and returns the versions to which RESTORE goes."""
+    """Makes a table, and returns the versions that RESTORE restores."""
     # If mapping is enabled later, physical names equal logical names, as in tracked tables.
     is_mapped_later = kind.was_dropped and not kind.is_tracked
     is_mapped = kind.mapping != "plain" and not is_mapped_later
