@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the columns that data files hold: by their footers, and by the names that files use."""
+"""Checks of the columns in data files: by their footers, and by the names that files use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ColumnIds = tuple[object, object]
 
 @check(WRONG_ROWS + 10)
 def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds files that hold a column which was added to the table after the files.
+    """Finds files that contain a column which was added to the table after the files.
 
     In a mapped table two columns are the same if id and physical path agree. If column mapping is
     enabled or removed in between, they are the same if the logical name and the name in files
