@@ -215,7 +215,7 @@ def test_new_columns_at_every_level_have_uuid_names_once_the_flag_is_true(table:
     assert table.rows("new, s.new, r[0].new, z") == [(None, None, None, None)]
 
 
-def test_files_written_after_a_drop_carry_uuid_names_for_new_columns_only(table: Table) -> None:
+def test_files_written_after_a_drop_have_uuid_names_for_new_columns_only(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("DROP COLUMN b")
     table.alter("ADD COLUMN c INT")

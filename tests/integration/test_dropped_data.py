@@ -597,7 +597,9 @@ def test_text_and_html_contain_columns_and_steps(table: Table) -> None:
     assert result._repr_html_().count("<table>") == 2
 
 
-def test_command_has_exit_code(table: Table, named_table: Table, capsys: Any) -> None:
+def test_command_has_the_documented_exit_code(
+    table: Table, named_table: Table, capsys: Any
+) -> None:
     named_table.create_tracked()
     top_level(table)
 

@@ -21,16 +21,16 @@ CHOSEN = (
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("seed", CHOSEN, ids=lambda seed: f"seed-{seed}")
-def test_schedule(play: Play, seed: int) -> None:
+def test_chosen_schedule_has_no_finding(play: Play, seed: int) -> None:
     play(seed)
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("first", range(0, SEEDS // 2, BATCH))
-def test_schedules(play: Play, first: int) -> None:
+def test_drawn_schedules_have_no_finding(play: Play, first: int) -> None:
     play_all(play, range(first, first + BATCH))
 
 
 @pytest.mark.skipif(not asked_for(), reason="the environment names no seeds")
-def test_replayed(play: Play) -> None:
+def test_schedules_of_the_environment_have_no_finding(play: Play) -> None:
     play_all(play, asked_for())

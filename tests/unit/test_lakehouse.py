@@ -342,7 +342,7 @@ def test_patterns_compare_letter_case_as_spark_does() -> None:
     assert options.chooses(case_sensitive=True)("c.db.Trips")
 
 
-def test_spellings_of_a_name_without_backticks() -> None:
+def test_name_without_backticks_has_each_spelling() -> None:
     assert spellings("db.`t 1`") == ("db.`t 1`", "db.t 1", "`t 1`", "t 1")
 
 

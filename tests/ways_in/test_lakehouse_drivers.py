@@ -108,7 +108,7 @@ def moments(seed: int, number: int) -> list[int]:
     ("seed", "kills"),
     [(1, 1), *(pytest.param(seed, 3, marks=pytest.mark.matrix) for seed in range(2, 8))],
 )
-def test_killed_runs_have_the_same_end(
+def test_killed_runs_have_the_result_of_a_whole_run(
     spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver, seed: int, kills: int
 ) -> None:
     lakehouse = small_lakehouse
