@@ -54,8 +54,8 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
   }
 
   /**
-   * Makes the flag a property that Delta knows. The property is editable for Delta, because
-   * CREATE TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users
+   * Makes the flag a property that Delta knows. The property is editable for Delta, because CREATE
+   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users
    * who set the flag.
    *
    * <p>Delta reads the map without a lock, so a lock here would not help. This method is called

@@ -13,9 +13,9 @@ import shaded.parquet.org.apache.thrift.transport.TIOStreamTransport;
 /**
  * Finds binary extensions, which a writer may append to every Thrift structure.
  *
- * <p>A byte copy has no extensions, because each writer has its own form: Photon's is a second footer
- * with column names, values and offsets of the source. Readers do not need extensions, and Delta's
- * rewrite drops them as well.
+ * <p>A byte copy has no extensions, because each writer has its own form: Photon's is a second
+ * footer with column names, values and offsets of the source. Readers do not need extensions, and
+ * Delta's rewrite drops them as well.
  *
  * <p>Source: Parquet, BinaryProtocolExtensions.md.
  */
