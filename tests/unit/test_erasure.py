@@ -349,16 +349,16 @@ def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
 
 def test_restored_column_has_the_name_from_before_its_rename() -> None:
     """Both columns were called `b` once, so each may be the column."""
-    again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
+    added_again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
     plain = table({"a": "", "b": ""})
-    again = table({"a": "1 a", "b": "2 b"}, "name", "true")
+    mapped_again = table({"a": "1 a", "b": "2 b"}, "name", "true")
     renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
     whole = log(
         ("CREATE TABLE", BOTH),
         ("DROP COLUMNS", ONE),
-        ("ADD COLUMNS", again),
+        ("ADD COLUMNS", added_again),
         ("REMOVE COLUMN MAPPING", plain),
-        ("SET TBLPROPERTIES", again),
+        ("SET TBLPROPERTIES", mapped_again),
         ("RENAME COLUMN", renamed),
         ("RESTORE", plain),
     )
