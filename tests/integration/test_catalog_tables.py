@@ -155,7 +155,7 @@ def filled(by_name: Table, location: str) -> Table:
     return by_name
 
 
-def test_create_as_select_takes_logical_names(by_name: Table, location: str) -> None:
+def test_create_as_select_uses_logical_names(by_name: Table, location: str) -> None:
     by_name.spark.sql(
         f"CREATE TABLE named USING delta {location} TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
         " AS SELECT 1 AS a, 10 AS `b c`"
@@ -168,7 +168,7 @@ def test_create_as_select_takes_logical_names(by_name: Table, location: str) -> 
 
 
 @pytest.mark.without("auto-compact")
-def test_append_with_merge_schema_takes_a_logical_name(filled: Table) -> None:
+def test_append_with_merge_schema_uses_a_logical_name(filled: Table) -> None:
     row = filled.spark.sql("SELECT 2 AS a, 20 AS b, 200 AS c").write.format("delta")
     with filled.one_commit():
         row.mode("append").option("mergeSchema", "true").saveAsTable("named")
@@ -192,7 +192,7 @@ def test_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
 
 
 @pytest.mark.without("auto-compact")
-def test_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> None:
+def test_merge_with_schema_evolution_uses_a_logical_name(filled: Table) -> None:
     with filled.one_commit(), evolving_merge(filled.spark):
         filled.spark.sql(
             "MERGE WITH SCHEMA EVOLUTION INTO named t USING (SELECT 2 AS a, 20 AS b, 200 AS c) s"

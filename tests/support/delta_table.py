@@ -115,6 +115,6 @@ def refusal(condition: str) -> Iterator[Any]:
     with pytest.raises((PySparkException, Py4JJavaError)) as refused:
         yield refused
     error = refused.value
-    # PySpark does not convert an error of Delta that is no AnalysisException.
+    # PySpark does not convert an error of Delta that is not an AnalysisException.
     thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
     assert thrown.getCondition() == condition
