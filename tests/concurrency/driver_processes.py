@@ -16,7 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import spark_ext
-from tests.concurrency.statements import ALIGN, DISABLE_MAPPING, named_condition
+from spark_ext import UsageTracking
+from tests.concurrency.statements import DISABLE_MAPPING, named_condition
 from tests.concurrency.stops import STOPS, Stop
 from tests.support.custom_sessions import session
 from tests.support.delta_table import Table
@@ -69,6 +70,11 @@ def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
     threading.Event().wait()
 
 
+def align(table: Table) -> str:
+    found = UsageTracking.forName(table.spark, table.name).align_names(progress=None)
+    return "ALIGNED" if found.aligned else "NOT_ALIGNED"
+
+
 def remove_from_all(table: Table) -> str:
     """Removes column mapping from the table and its neighbour, and returns the outcomes."""
     report = spark_ext.remove_column_mapping(
@@ -90,7 +96,7 @@ def pair(path: Path) -> tuple[Path, Path]:
 
 COPYING: dict[str, Callable[[Table], object]] = {
     "removal": lambda table: DISABLE_MAPPING.run(table, True),
-    "alignment": lambda table: ALIGN.run(table, True),
+    "alignment": align,
     "lakehouse": remove_from_all,
 }
 """Calls that copy the files of a table."""

@@ -209,6 +209,8 @@ class _Actor:
         self._stage.spark.conf.set(SIGNATURE, deed.signature)
         deed.known_version = newest_version(self._stage.path)
         deed.began = self._tick()
+        if self._strike and self._strike.after.until is None:
+            self._hit(self._strike)
         try:
             seen = deed.act.run(self._stage, deed.number)
             deed.seen = seen if isinstance(seen, list) else ()
@@ -224,10 +226,14 @@ class _Actor:
             self._goes.clear()
             self._stands.set()
             self._goes.wait()
-        if self._strike and self._strike.after.is_at(step, part) and self._current:
-            self._storage.arm(self._strike.fault)
-            self._current.fault = self._strike.fault
-            self._strike = None
+        if self._strike and self._strike.after.is_at(step, part):
+            self._hit(self._strike)
+
+    def _hit(self, strike: Strike) -> None:
+        assert self._current
+        self._storage.arm(strike.fault)
+        self._current.fault = strike.fault
+        self._strike = None
 
 
 def signatures(run: Run, commits: list[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:

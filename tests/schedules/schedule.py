@@ -79,13 +79,13 @@ class Move:
 
 @dataclass(frozen=True)
 class Strike:
-    """Contains a fault, and the place of an actor after which the fault happens once."""
+    """Contains a fault that happens once: after an actor came to a step, or began."""
 
     fault: Fault
     after: Move
 
     def __str__(self) -> str:
-        after = "" if self.fault is Fault.KILLED else f" after {self.after}"
+        after = f" after {self.after}" if self.after.until else " from its start"
         return f"for {NAMES[self.after.actor]} {self.fault.value}{after}"
 
 

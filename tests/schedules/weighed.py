@@ -73,7 +73,7 @@ CHANGED_NAMES: tuple[Script, ...] = ((PROPERTIES,), (RENAME,), (DROP_E,), (ADD,)
 WRITTEN_ROWS: tuple[Script, ...] = tuple((act,) for act in ROWS)
 BESIDE: dict[Act, tuple[Script, ...]] = {
     REMOVE_MAPPING: (*WRITTEN_ROWS, *CHANGED_NAMES, (RESTORE,)),
-    ALIGN: (*WRITTEN_ROWS, *CHANGED_NAMES),
+    ALIGN: WRITTEN_ROWS,
     REORG: ((INSERT,), (SINK,), *CHANGED_NAMES),
 }
 """The scripts after which a statement that the fault strikes still commits."""
@@ -81,8 +81,7 @@ STRUCK: tuple[Script, ...] = tuple(
     (act,) for act in (*ROWS, PROPERTIES) if act not in (OPTIMIZE, REORG)
 )
 """The scripts that the fault strikes, which commit in every phase of another statement."""
-COMMITS_AFTER = (Step.START, Step.PREPARE, Step.COMMIT)
-LISTS_AFTER = (*COMMITS_AFTER, Step.WRITTEN)
+BEFORE_THE_LOG_ENTRY = (Step.START, Step.PREPARE, Step.COMMIT)
 
 
 def schedule(seed: int) -> Schedule:
@@ -95,18 +94,14 @@ def _weighed_schedule(seed: int, number: int) -> Schedule:
     turn, place = divmod(number, len(CELLS))
     phase, fault = CELLS[place]
     held = Move(0, Step.START if fault is Fault.BROKEN else phase.step, phase.part)
-    can_strike = phase.step in (LISTS_AFTER if fault is Fault.LATE else COMMITS_AFTER)
-    is_own = fault is Fault.BROKEN or (can_strike and turn % 2 == 0)
+    moves: tuple[Move, ...] = (held, Move(1, None), Move(0, None))
+    if fault is Fault.BROKEN and phase.act is REORG:  # copies before its transaction starts
+        held, moves = Move(0, None), moves[1:]
+    is_own = fault is Fault.BROKEN or (phase.step in BEFORE_THE_LOG_ENTRY and turn % 2 == 0)
     others = random.choice(BESIDE[phase.act] if is_own else STRUCK)
-    after = held if is_own else Move(1, STRIKES_AT[fault])
-    return Schedule(
-        seed,
-        _kind(random, phase, fault),
-        ((phase.act,), others),
-        (held, Move(1, None), Move(0, None)),
-        Strike(fault, after),
-        cell_of(phase, fault),
-    )
+    strike = Strike(fault, held if is_own else Move(1, STRIKES_AT[fault]))
+    kind = _kind(random, phase, fault)
+    return Schedule(seed, kind, ((phase.act,), others), moves, strike, cell_of(phase, fault))
 
 
 def _kind(random: Random, phase: Phase, fault: Fault) -> Kind:
