@@ -44,19 +44,19 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Progress], None]
 
-_ADVICE = "The section Reasons of docs/removal.md says what each reason needs."
+_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
 
 class Goal(Protocol):
-    """Defines what a call wants of each table."""
+    """Defines the goal of a call for each table."""
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
 
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal; None if there are more."""
@@ -79,11 +79,11 @@ class Removal:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return f"remove column mapping until {self.until}"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         wanted = STAGES[: STAGES.index(self.until) + 1]
@@ -121,7 +121,7 @@ class Removal:
 class Alignment:
     """Makes every physical name equal to the logical name.
 
-    A table without column mapping has no physical names, so it has what the goal wants.
+    A table without column mapping has no physical names, so it has reached the goal.
 
     Args:
         to_name_mode: Whether a table in mode `id` may come back in mode `name`.
@@ -131,11 +131,11 @@ class Alignment:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return "align names"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         is_mapped = row.mode != MODE_NONE
@@ -175,11 +175,11 @@ class Tracking:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return "track" if self.wanted else "untrack"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         return reached(row) if row.tracked == self.wanted else to_run(row, METADATA)

@@ -51,17 +51,17 @@ class LakehouseReport(Rendered):
 
     @property
     def complete(self) -> bool:
-        """Whether no later call has anything to do."""
+        """Returns whether no later call has anything to do."""
         return self.interrupted is None and all(each.outcome in COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
-        """The earliest time at which the same call finishes a waiting table."""
+        """Returns the earliest time at which the same call finishes a waiting table."""
         return min((each.come_back for each in self.tables if each.come_back), default=None)
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
-        """The sums by outcome, without outcomes of no table."""
+        """Returns the sums of each outcome that a table has."""
         return sums(self.tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
@@ -104,12 +104,12 @@ class LakehouseReport(Rendered):
         return file.getvalue()
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the report to a file, in the form of its end: one of `REPORT_FORMS`.
+        """Writes the report to a file, in the form that its end names: one of `REPORT_FORMS`.
 
         A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
 
         Raises:
-            ValueError: The file ends otherwise.
+            ValueError: The file has another end.
             OSError: The file cannot be written.
         """
         path = Path(file)

@@ -39,13 +39,13 @@ def wait_until_ready(process: BaseProcess, home: Path) -> None:
 
 
 def kill_when_ready(process: BaseProcess, home: Path) -> None:
-    """Kills the JVM of a process when its statements are held."""
+    """Kills the JVM of a process when all its statements are held."""
     wait_until_ready(process, home)
     os.kill(int((home / READY).read_text()), signal.SIGKILL)
 
 
 def orphans(table: Table) -> set[str]:
-    """Returns the data files in the folder of a table that are not live."""
+    """Returns the data files that are not live."""
     files = {file.relative_to(table.path) for file in table.path.rglob("*.parquet")}
     data_files = {str(file) for file in files if file.parts[0] != "_delta_log"}
     return data_files - {unquote(file) for file in table.log.live_files}
@@ -65,14 +65,14 @@ def assert_vacuum_removes_the_copies(table: Table, conf: SetConf) -> None:
     table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
 
     live = {table.path / unquote(file) for file in table.log.live_files}
-    checksums = {file.with_name(f".{file.name}.crc") for file in live}  # Hadoop's
+    checksums = {file.with_name(f".{file.name}.crc") for file in live}  # of Hadoop
     assert live <= data_files(table.path) <= live | checksums
     assert rows_in_files(table.log) == in_order(USED.state.expected_rows())
     assert table.log.operation == "VACUUM END"
 
 
 def assert_is_after(table: Table, stop: Stop) -> None:
-    """Asserts that the statement changed the table, and that the next session writes and reads."""
+    """Asserts that the statement is complete, and that another session can write the table."""
     changed = stop.statement.effect(stop.kind.state)
     assert table.log.is_tracked
     assert not list(differences(changed, table.log, rows_in_files(table.log)))

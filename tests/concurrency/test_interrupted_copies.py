@@ -30,7 +30,7 @@ from tests.concurrency.killed import (
     unnamed,
     wait_until_ready,
 )
-from tests.concurrency.statements import ALIGN, DISABLE_MAPPING, Kind, Tables
+from tests.concurrency.statements import ALIGN, REMOVE_MAPPING, Kind, Tables
 from tests.concurrency.stops import USED, Stop
 from tests.support.custom_sessions import our_jar, resolved_jars
 from tests.support.delta_table import Table
@@ -41,7 +41,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.matrix  # each driver is a JVM
 
 STOPS = {
-    what: Stop(ALIGN if what == "alignment" else DISABLE_MAPPING, None, USED) for what in COPYING
+    what: Stop(ALIGN if what == "alignment" else REMOVE_MAPPING, None, USED) for what in COPYING
 }
 Killed = Callable[[str], Path]
 
@@ -94,7 +94,7 @@ def test_driver_killed_while_copying_changes_no_row_and_the_same_call_continues(
 
     if what == "lakehouse":
         assert result == "ALREADY_DONE DONE"
-        assert_is_after(Table(spark, tmp_path / "free"), Stop(DISABLE_MAPPING, None))
+        assert_is_after(Table(spark, tmp_path / "free"), Stop(REMOVE_MAPPING, None))
     assert_is_after(table, STOPS[what])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kill -9` of the driver at each step of a statement: the table is before it or after it."""
+"""Tests that a table is unchanged or complete after `kill -9` of the driver in a statement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.concurrency.killed import (
 )
 from tests.concurrency.statements import (
     ALIGN,
-    DISABLE_MAPPING,
+    REMOVE_MAPPING,
     Statement,
     Tables,
     create_as_select,
@@ -46,7 +46,7 @@ def killed(
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> dict[Stop, Path]:
-    """The tables that drivers were writing when they were killed, of the tests of this run."""
+    """Returns the tables whose drivers were killed, for the stops of the selected tests."""
     jars = [*resolved_jars(spark), our_jar()]
     wanted: set[Any] = {
         item.callspec.params["stop"]
@@ -108,7 +108,7 @@ def test_table_whose_creator_was_killed_is_created_by_create_or_replace(
     assert left_behind
     assert not table.log.commits
 
-    # For Delta a folder with a `_delta_log` is a table, even one without a commit.
+    # Delta takes a folder with `_delta_log` for a table, even if the log is empty.
     with refusal("TABLE_OR_VIEW_ALREADY_EXISTS"):
         create_as_select(table)
     assert not table.log.commits
@@ -154,7 +154,7 @@ def test_statement_makes_the_commits_at_which_it_is_killed(
     assert table.log.version == version + COMMITS[statement]
 
 
-@pytest.mark.parametrize("stop", [Stop(DISABLE_MAPPING, Step.COMMIT, USED)], ids=str)
+@pytest.mark.parametrize("stop", [Stop(REMOVE_MAPPING, Step.COMMIT, USED)], ids=str)
 def test_vacuum_deletes_complete_copies_of_a_killed_driver(
     spark: SparkSession, tmp_path: Path, killed: dict[Stop, Path], stop: Stop, conf: SetConf
 ) -> None:

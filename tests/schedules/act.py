@@ -66,8 +66,8 @@ class Moment:
         number: The number of the statement.
         known: The table at the analysis of the statement.
         held: The table at the start of the schedule.
-        early: The table to which RESTORE goes.
-        mapped: The table to which RESTORE of mapped columns goes.
+        early: The table that RESTORE restores.
+        mapped: The table that RESTORE of mapped columns restores.
         seen: The rows that the statement read.
         has_failed: Whether the statement failed, so that some of its commits may be missing.
     """

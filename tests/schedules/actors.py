@@ -237,7 +237,7 @@ class _Actor:
 
 
 def signatures(run: Run, commits: list[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:
-    """Returns the versions since the start of the schedule, with the statements that made them."""
+    """Yields the versions since the start of the schedule, with the statements that made them."""
     for version, commit in enumerate(commits):
         if version > run.first_version:
             infos = [action["commitInfo"] for action in commit if "commitInfo" in action]

@@ -67,7 +67,7 @@ class Player:
                 self.met[chosen.cell] += 1
             judge(self._spark, run)
         except AssertionError as error:
-            replay = f"SCHEDULES={seed} pytest tests/schedules -k replayed"
+            replay = f"SCHEDULES={seed} pytest tests/schedules -k environment"
             raise Finding(f"{chosen}\n{error}\nAgain: {replay}") from error
         shutil.rmtree(path)
         shutil.rmtree(f"{path}-stream", ignore_errors=True)

@@ -99,5 +99,5 @@ READ_BEGUN = Act(
     prepare=_begin,
 )
 STREAM = Act(
-    "stream that goes on", lambda stage, number: _stream(stage), _streaming, prepare=_stream
+    "stream that continues", lambda stage, number: _stream(stage), _streaming, prepare=_stream
 )

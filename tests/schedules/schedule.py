@@ -15,12 +15,12 @@ from tests.schedules.scripts import (
     BEFORE_READERS,
     BEFORE_UNREAD,
     BESIDE_ALIGN,
-    BROUGHT_BACK,
     CHANGES,
     DANGERS,
     KEEPERS,
     PARTITIONS,
     READERS,
+    RESTORED_COLUMNS,
     UNREAD_READERS,
     WRITERS,
     Danger,
@@ -51,8 +51,8 @@ class Fault(Enum):
     """Lists what goes wrong once while an actor commits: in the storage, or in its driver."""
 
     FAILED = "the log entry is written, and the writing fails"
-    TAKEN = "the log entry is written, and the answer is that it was there"
-    LATE = "a listing of the log has not the newest entry"
+    TAKEN = "the log entry is written, and the response is that it existed"
+    LATE = "a listing of the log lacks the newest entry"
     BROKEN = "the writing of a data file fails"
     KILLED = "the driver is killed where it is held"
 
@@ -136,7 +136,7 @@ def drawn_schedule(seed: int, number: int) -> Schedule:
         return _dangerous(random, seed, PARTITIONS)
     random = Random(f"brought back {number}")
     if random.random() < 0.02:
-        return _dangerous(random, seed, BROUGHT_BACK)
+        return _dangerous(random, seed, RESTORED_COLUMNS)
     random = Random(number)
     if random.random() < 0.4:
         return _dangerous(random, seed, random.choice(DANGERS))

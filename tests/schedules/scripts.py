@@ -186,7 +186,7 @@ DANGERS = (
     ),
 )
 
-# A separate list, so that the chosen seeds of `DANGERS` keep their schedules.
+# This list is separate, so that the seeds of `DANGERS` keep their schedules.
 PARTITIONS = Danger(
     (OVERWRITE_PARTITIONS,),
     (Step.START,),
@@ -194,7 +194,7 @@ PARTITIONS = Danger(
     ("used", "free"),
     has_partitions=True,
 )
-BROUGHT_BACK = Danger(
+RESTORED_COLUMNS = Danger(
     (REMOVE_MAPPING,),
     (Step.COMMIT,),
     tuple((act, *rows) for act in (RESTORE, CLONE_OVER) for rows in ((), (INSERT,), (UPDATE,))),

@@ -21,7 +21,7 @@ from tests.support.removal import NONE_MODE, setting
 MAPPINGS = ("plain", "free", "used", "removed")
 """Never mapped; mapped without changes; renamed and dropped; the same after a removal."""
 DROPPED = "dropped"
-"""Mapped with a dropped column and no renamed one, so RESTORE brings back equal names."""
+"""Mapped with a dropped column and no renamed one, so RESTORE restores equal names."""
 
 KEY = Column("k", "INT", key="k")
 Value = int | str
@@ -63,7 +63,7 @@ class Kind:
 
     @property
     def early(self) -> State:
-        """Returns the model of the version to which RESTORE goes."""
+        """Returns the model of the version that RESTORE restores."""
         middle = Column("x" if self.was_renamed else "b", "STRING", key="b")
         others = [*"d", *"g" * self.was_dropped, *"e" * (self.mapping == DROPPED)]
         columns = (KEY, middle, *(Column(name, "STRING", key=name) for name in others))
@@ -135,7 +135,7 @@ class Originals:
 
 
 def _make(table: Table, kind: Kind) -> tuple[int, int]:
-    """Makes a table, and returns the versions to which RESTORE goes."""
+    """Makes a table, and returns the versions that RESTORE restores."""
     early = kind.early
     properties = {
         NAME_MODE: early.is_mapped and not kind.is_mapped_later,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays statements in a forced order on real tables, and judges that no value is lost.
 
-`SCHEDULES=123,456 pytest tests/schedules -k replayed` runs the schedules of these seeds again;
+`SCHEDULES=123,456 pytest tests/schedules -k environment` runs the schedules of these seeds again;
 `SCHEDULES=0-99` runs those of a range.
 """
 
@@ -23,13 +23,13 @@ CHOSEN = (
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("seed", CHOSEN, ids=lambda seed: f"seed-{seed}")
-def test_schedule(player: Player, seed: int) -> None:
+def test_chosen_schedule_has_no_finding(player: Player, seed: int) -> None:
     player.play(seed)
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("first", range(0, SEEDS // 2, BATCH))
-def test_schedules(player: Player, first: int) -> None:
+def test_drawn_schedules_have_no_finding(player: Player, first: int) -> None:
     player.play_all(range(first, first + BATCH))
 
 
@@ -39,5 +39,5 @@ def test_faults_meet_their_phases(player: Player) -> None:
 
 
 @pytest.mark.skipif(not asked_for(), reason="the environment names no seeds")
-def test_replayed(player: Player) -> None:
+def test_schedules_of_the_environment_have_no_finding(player: Player) -> None:
     player.play_all(asked_for())
