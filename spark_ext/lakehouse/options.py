@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from fnmatch import fnmatchcase
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.plan import CHEAPEST, ORDERS
@@ -92,6 +92,16 @@ class Options:
             _number("on_error", self.on_error, 1)
         _require(self.order in ORDERS, "order", self.order, f"one of {ORDERS}")
         _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The options that differ from their defaults, but for what a next call decides."""
+        known = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {
+            name: value
+            for name, (value, default) in known.items()
+            if value != default and name not in ("dry_run", "progress")
+        }
 
     @property
     def max_seconds(self) -> float | None:

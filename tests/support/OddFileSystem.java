@@ -13,6 +13,8 @@ import org.apache.hadoop.util.Progressable;
  *
  * <p>`fail-N`: a new data file breaks off after some bytes, and N goes; but `spare-N` goes first,
  * for a file that does not. `gate`: while it is there, one new data file is not closed, and `waiting` tells of it.
+ *
+ * <p>The system property `odd.lists` counts the listings of logs.
  */
 public class OddFileSystem extends RawLocalFileSystem {
   public static final URI ROOT = URI.create("odd:///");
@@ -54,6 +56,18 @@ public class OddFileSystem extends RawLocalFileSystem {
       throws IOException {
     return wrapped(
         path, super.create(path, overwrite, bufferSize, replication, blockSize, progress));
+  }
+
+  @Override
+  public FileStatus[] listStatus(Path path) throws IOException {
+    if (path.getName().equals("_delta_log")) {
+      countList();
+    }
+    return super.listStatus(path);
+  }
+
+  private static synchronized void countList() {
+    System.setProperty("odd.lists", String.valueOf(Integer.getInteger("odd.lists", 0) + 1));
   }
 
   private static FSDataOutputStream wrapped(Path path, FSDataOutputStream file)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from spark_ext import (
+    Certificate,
     ErasureReport,
     LakehouseInterrupted,
     LakehouseProgress,
@@ -27,6 +28,7 @@ from spark_ext import (
 from spark_ext.__main__ import main
 from spark_ext.cli import lakehouse, many_tables, run_progress
 from spark_ext.cli.output import output_file
+from spark_ext.errors import InvalidFileNameError
 from spark_ext.lakehouse import erasure
 from spark_ext.lakehouse.options import LakehouseOptions
 
@@ -39,6 +41,7 @@ REPORT = LakehouseReport(
         for number in range(MANY)
     ),
 )
+ERASURES = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
 
 
 # Arguments.
@@ -177,7 +180,6 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     file = tmp_path / "ssn.json"
-    report = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
 
     class AfterTheFile(io.StringIO):
         def write(self, text: str) -> int:
@@ -186,9 +188,9 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
 
     def dropped_columns(*where: object, **options: object) -> ErasureReport:
         if error is not None:
-            error.report = report  # type: ignore[attr-defined]
+            error.report = ERASURES  # type: ignore[attr-defined]
             raise error
-        return report
+        return ERASURES
 
     out, err = AfterTheFile(), AfterTheFile()
     monkeypatch.setattr(erasure, "dropped_columns", dropped_columns)
@@ -217,8 +219,11 @@ def test_file_that_cannot_be_written_is_deleted_and_the_earlier_one_is_kept(
 
     assert [*tmp_path.iterdir()] == [file]
     assert file.read_text() == "an earlier report"
-    with pytest.raises(ValueError, match="\\.csv or \\.html"):
+    with pytest.raises(InvalidFileNameError, match="\\.csv, \\.html"):
         REPORT.write(tmp_path / "out.xlsx")
+    with pytest.raises(InvalidFileNameError, match="\\.html, \\.json"):
+        Certificate.of(ERASURES).write(tmp_path / "out.csv")
+    assert [*tmp_path.iterdir()] == [file]
 
 
 # Report files.

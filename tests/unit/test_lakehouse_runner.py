@@ -274,7 +274,7 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     """A session whose survey has the rows, without copies."""
 
-    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         progress(SurveyProgress(0, 2, 0.0))
         return [(row, "DELTA") for row in spark.rows.values()]
 
@@ -312,7 +312,7 @@ def test_error_of_the_session_has_the_report(
 def test_signal_during_the_survey_ends_the_call_with_a_report(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         os.kill(os.getpid(), number)
         progress(SurveyProgress(0, 2, 0.0))
         raise AssertionError("the survey continues")
