@@ -10,7 +10,7 @@ import json
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from spark_ext.__main__ import main
 from spark_ext.cli import lakehouse, many_tables, run_progress
 from spark_ext.cli.output import output_file
 from spark_ext.errors import InvalidFileNameError
-from spark_ext.lakehouse import erasure
+from spark_ext.lakehouse import calls, erasure
 from spark_ext.lakehouse.options import LakehouseOptions
 
 MANY = 150  # more than a report shows to people by default
@@ -165,6 +165,63 @@ def test_report_of_an_error_is_written_when_a_further_signal_arrives(
     error.report = REPORT  # type: ignore[attr-defined]
 
     assert end_with(error) == (code, [REPORT], [REPORT])
+
+
+@pytest.fixture
+def ended_with_report(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Lets `untrack` end with a report, and returns the settings of the sessions that started."""
+    settings: list[dict[str, str]] = []
+
+    def session(command: str, own: dict[str, str]) -> AbstractContextManager[None]:
+        settings.append(own)
+        return nullcontext()
+
+    monkeypatch.setattr(many_tables, "own_session", session)
+    monkeypatch.setattr(calls, "untrack", lambda *where, **options: REPORT)
+    return settings
+
+
+def test_tables_share_the_cluster_in_the_session_of_a_command(
+    ended_with_report: list[dict[str, str]],
+) -> None:
+    assert main(["untrack", "sales"]) == 1
+
+    assert [each["spark.scheduler.mode"] for each in ended_with_report] == ["FAIR"]
+
+
+@pytest.mark.usefixtures("ended_with_report")
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_output_for_programs_has_every_table(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    assert main(["untrack", "sales", f"--{form}"]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    if form == "csv":
+        names = [row["table"] for row in csv.DictReader(lines)]
+    else:
+        names = [json.loads(line)["table"] for line in lines[1:]]
+    assert names == [each.table for each in REPORT.tables]
+
+
+@pytest.mark.usefixtures("ended_with_report")
+def test_report_that_cannot_be_written_leaves_the_others_and_has_an_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "lost" / "out.csv", tmp_path / "out.json"]
+    files[0].parent.mkdir()
+
+    def complete(*where: object, **options: object) -> LakehouseReport:
+        files[0].parent.rmdir()
+        return LakehouseReport("untrack", ("sales",), ())
+
+    monkeypatch.setattr(calls, "untrack", complete)
+    options = [option for file in files for option in ("--report", str(file))]
+
+    assert main(["untrack", "sales", *options]) == 1
+
+    shown = capsys.readouterr()
+    assert f"Cannot write `{files[0]}`" in shown.err
+    assert "complete: true" in shown.out
+    assert json.loads(files[1].read_text().splitlines()[0])["complete"]
 
 
 @pytest.mark.usefixtures("no_session")

@@ -106,7 +106,7 @@ def moments(seed: int, number: int) -> list[int]:
 
 @pytest.mark.parametrize(
     ("seed", "kills"),
-    [(1, 1), *(pytest.param(seed, 3, marks=pytest.mark.matrix) for seed in range(2, 8))],
+    [(1, 1), *(pytest.param(seed, 3, marks=pytest.mark.matrix) for seed in range(2, 9))],
 )
 def test_killed_runs_have_the_same_end(
     spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver, seed: int, kills: int
