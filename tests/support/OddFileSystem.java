@@ -14,7 +14,8 @@ import org.apache.hadoop.util.Progressable;
  * <p>`fail-N`: a new data file breaks off after some bytes, and N goes; but `spare-N` goes first,
  * for a file that does not. `gate`: while it is there, one new data file is not closed, and `waiting` tells of it.
  *
- * <p>The system property `odd.lists` counts the listings of logs.
+ * <p>The system property `odd.lists` counts the listings of logs. A folder `lost-class` cannot be
+ * reached, as a storage whose SDK is not on the class path.
  */
 public class OddFileSystem extends RawLocalFileSystem {
   public static final URI ROOT = URI.create("odd:///");
@@ -56,6 +57,14 @@ public class OddFileSystem extends RawLocalFileSystem {
       throws IOException {
     return wrapped(
         path, super.create(path, overwrite, bufferSize, replication, blockSize, progress));
+  }
+
+  @Override
+  public FileStatus getFileStatus(Path path) throws IOException {
+    if (path.toString().contains("/lost-class/")) {
+      throw new NoClassDefFoundError("sdk/of/the/Storage");
+    }
+    return super.getFileStatus(path);
   }
 
   @Override
