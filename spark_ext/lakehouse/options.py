@@ -116,6 +116,8 @@ class Options:
 
     def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:
         """Returns a function that says whether the patterns choose the name of a table."""
+        if not self.include and not self.exclude:
+            return lambda name: True
 
         def matches(pattern: str, name: str) -> bool:
             if not case_sensitive:
