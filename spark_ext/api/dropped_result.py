@@ -28,7 +28,7 @@ PLACES = (
     "log files",
 )
 STEPS = ("column", "step", "from", "what to do")
-_NO_COLUMN = "(files that nobody can read)"
+_NO_COLUMN = "(unreadable files)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class DroppedColumns(Rendered):
 
     @property
     def gone(self) -> bool:
-        """Whether no data of a dropped column exists, and no file is unknown."""
+        """Returns whether no data of a dropped column exists, and no file is unknown."""
         return all(column.gone for column in self.columns)
 
     def as_objects(self) -> Iterable[dict[str, Any]]:

@@ -120,7 +120,7 @@ def _add_to_name_mode(parser: argparse.ArgumentParser) -> None:
 def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
     """Calls the function with the arguments, writes its report, and returns the exit code.
 
-    The function is known by its name, since other commands need no pyspark.
+    The function is known by its name, because other commands need no pyspark.
     """
     options: dict[str, Any] = {name: getattr(chosen, name) for name in (*_OPTIONS, *own)}
     options["progress"] = run_progress.callback(chosen.progress)

@@ -24,7 +24,7 @@ def output_file(forms: Sequence[str], text: str) -> Path:
     path = Path(text)
     try:
         require_form(path, forms)
-        require_writable(path)  # before hours of work
+        require_writable(path)  # otherwise the command would fail after hours of work
     except InvalidFileNameError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     except OSError as error:

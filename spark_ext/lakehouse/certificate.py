@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The certificate of an erasure: what was looked at, what was found, and what is out of reach."""
+"""The certificate of an erasure: what was read, what was found, and what was not read."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ OUT_OF_REACH: Final = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Rendered):
-    """Says what is left of a column in many tables, how that is known, and what nobody looked at.
+    """Reports the remaining data of a column in many tables, the evidence, and the unread tables.
 
     Args:
-        report: What was found.
+        report: The report of the erasure.
         time: The time of the certificate, in UTC.
     """
 
@@ -60,7 +60,7 @@ class Certificate(Rendered):
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all tables; `UNKNOWN` without tables."""
+        """Returns the worst verdict of all tables; `UNKNOWN` without tables."""
         return self.report.verdict
 
     def as_object(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def earlier_certificate(
     """Returns what an earlier certificate found.
 
     Raises:
-        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE, if the file is no certificate of
+        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE, if the file is not a certificate of
             the same column.
         OSError: The file cannot be read.
     """
@@ -206,7 +206,7 @@ def _content(file: str, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text if in_html is None else in_html[1])
     except ValueError as error:
-        raise NotACertificateError(file=file, problem=f"It is no JSON: {error}.") from error
+        raise NotACertificateError(file=file, problem=f"It is not valid JSON: {error}.") from error
     if not isinstance(found, dict) or found.get("certificate") != _KIND:
         raise NotACertificateError(file=file, problem="It has no key of a certificate.")
     if found.get("format") != _FORMAT:

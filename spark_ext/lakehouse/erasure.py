@@ -46,7 +46,7 @@ def dropped_columns(
     parallel: int = 4,
     progress: Callable[[LakehouseProgress], None] | None = shown,
 ) -> ErasureReport:
-    """Returns where the data of dropped columns still exists in every Delta table, and what is due.
+    """Returns the remaining data of dropped columns in every Delta table, and the next steps.
 
     The call reads each table as `UsageTracking.dropped_columns`. A table that cannot be read is in
     the result with its error, and affects no other table.
@@ -61,14 +61,14 @@ def dropped_columns(
             `VACUUM` once all files to delete are older than the table's retention period. Other
             steps need people, catalogs or other tables, and are listed only. So are steps of
             columns whose name is not known. The same call later continues.
-        previous: An earlier certificate of the same column, or its file. It tells that a table had
+        previous: An earlier certificate of the same column, or its file. It shows that a table had
             the column after log cleanup removed every trace of the drop.
         include: As `LakehouseOptions` documents, as are `exclude` and `only`.
-        exclude: Patterns of tables to leave out.
+        exclude: Patterns of tables to omit.
         only: Returns whether a row of the survey takes part. A table of another format has a row
             with its name alone.
         parallel: The number of tables at a time.
-        progress: Called before the first table and now and then; None for no reports.
+        progress: Called before the first table and every two seconds; None for no reports.
 
     Returns:
         A row for each table with its verdict, its dropped columns and their remaining steps. A
@@ -208,7 +208,7 @@ class _Reading:
         try:
             while self._workers.is_alive():
                 self._supervise()
-        except BaseException:  # such as the second signal: what runs has no result
+        except BaseException:  # such as the second signal: running tables have no result
             self._stop()
             raise
         self._reporter.report(self._progress, at_once=True)

@@ -26,7 +26,7 @@ from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table, as_text
 from spark_ext.wire.rows import plain
 
 _WHY_NOT_READ = {
-    OTHER_FORMAT: "it is no Delta table, and may have the column",
+    OTHER_FORMAT: "it is not a Delta table, and may have the column",
     INTERRUPTED: "the call was interrupted before it was read",
 }
 
@@ -41,8 +41,8 @@ class ErasureReport(Rendered):
         column: The name or shell pattern; None for every dropped column.
         tables: The tables in the order of the places.
         version: The version of spark-ext.
-        where: The places that were asked for.
-        num_views: The number of views in these places. A view has no data of its own.
+        where: The requested places.
+        num_views: The number of views in these places. A view contains no data.
         earlier: The entries of the earlier certificate that no table of this report replaces, as
             the objects of its JSON.
         interrupted: The signal that ended the call; None if none did.
@@ -60,23 +60,23 @@ class ErasureReport(Rendered):
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all tables; `UNKNOWN` without tables."""
+        """Returns the worst verdict of all tables; `UNKNOWN` without tables."""
         return next(iter(self.verdicts), UNKNOWN)
 
     @property
     def complete(self) -> bool:
-        """Whether there are tables, and every table was read and has nothing left."""
+        """Returns whether tables exist, and every table was read and has no remaining data."""
         return self.verdict in (ERASED, NEVER_HAD)
 
     @property
     def verdicts(self) -> Mapping[str, int]:
-        """The number of tables by verdict, the worst first."""
+        """Returns the number of tables by verdict, the worst first."""
         known = [table.verdict for table in self.tables]
         return {each: known.count(each) for each in VERDICTS if each in known}
 
     @property
     def due(self) -> datetime | None:
-        """The earliest time of a step that waits; None if no step waits for a time."""
+        """Returns the earliest time of a step that waits; None if no step waits for a time."""
         times = (step.earliest for table in self.tables for step in table.steps)
         return min((time for time in times if time is not None), default=None)
 
@@ -90,7 +90,7 @@ class ErasureReport(Rendered):
 
     @property
     def next_call(self) -> NextCall | None:
-        """The call to run next, and from when; None if no call finds anything else."""
+        """Returns the call to run next, and from when; None if no call finds anything else."""
         if self.call is None or self.complete:
             return None
         if self.interrupted is not None:

@@ -65,10 +65,10 @@ class TableErasure:
 
     Args:
         table: The full name of the table.
-        erasure: What was found, after the last step that ran. If the table cannot be read, what
-            was found before the error; None if nothing was.
+        erasure: The finding after the last step that ran. If the table cannot be read, the finding
+            before the error; None if there is none.
         applied: The steps that ran, in order.
-        earlier: What an earlier certificate found; None without one, or without a column.
+        earlier: The finding of an earlier certificate; None without one, or without a column.
         error: The condition of the error, or the class of an error without a condition; None if
             the table was read.
         message: The text of the error; None if the table was read.
@@ -85,7 +85,7 @@ class TableErasure:
 
     @property
     def verdict(self) -> str:
-        """The verdict about the table, also `UNREADABLE` and `NOT_READ`."""
+        """Returns the verdict about the table, also `UNREADABLE` and `NOT_READ`."""
         if self.not_read is not None:
             return NOT_READ
         is_unreadable = self.erasure is None or self.message is not None
@@ -93,12 +93,12 @@ class TableErasure:
 
     @property
     def columns(self) -> tuple[DroppedColumn, ...]:
-        """The dropped columns that have, or may have, the name."""
+        """Returns the dropped columns that have, or may have, the name."""
         return () if self.erasure is None else self.erasure.columns
 
     @property
     def steps(self) -> tuple[ErasureStep, ...]:
-        """The remaining steps of all columns, each once with its latest time."""
+        """Returns the remaining steps of all columns, each once with its latest time."""
         found: dict[tuple[str, str], ErasureStep] = {}
         for step in (step for column in self.columns for step in column.steps):
             known = found.get((step.step, step.statement))
@@ -115,8 +115,8 @@ class TableErasure:
 def due_steps(erasure: ColumnErasure, known: EarlierFinding | None) -> Iterator[ErasureStep]:
     """Yields the steps of the columns that have the name, but for those of a catalog.
 
-    A column of files whose name no schema tells is another column as far as anyone knows, unless
-    an earlier certificate has its path in files.
+    A column of files that no schema names may be another column. Its steps are omitted unless an
+    earlier certificate has its path in files.
     """
     before = () if known is None else [column.physical_path for column in known.columns]
     for column in erasure.columns:

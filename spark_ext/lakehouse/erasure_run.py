@@ -33,7 +33,7 @@ def table_erasure(
     earlier: Earlier,
     applies: Callable[[], bool],
 ) -> TableErasure:
-    """Returns what is left in a table; an error becomes a part of the result.
+    """Returns the remaining data in a table; an error becomes a part of the result.
 
     Args:
         spark: The session.

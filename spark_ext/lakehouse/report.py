@@ -68,17 +68,17 @@ class LakehouseReport(Rendered):
 
     @property
     def complete(self) -> bool:
-        """Whether no later call has anything to do."""
+        """Returns whether no later call has anything to do."""
         return self.interrupted is None and all(each.outcome in COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
-        """The earliest time at which the same call finishes a waiting table."""
+        """Returns the earliest time at which the same call finishes a waiting table."""
         return min((each.come_back for each in self.tables if each.come_back), default=None)
 
     @property
     def next_call(self) -> NextCall | None:
-        """The call that continues this one, and from when; None if nothing remains."""
+        """Returns the call that continues this one, and from when; None if nothing remains."""
         if self.call is None or self.complete:
             return None
         if self.dry_run and self.of(PLANNED):
@@ -114,7 +114,7 @@ class LakehouseReport(Rendered):
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
-        """The sums by outcome, without outcomes of no table."""
+        """Returns the sums of each outcome that a table has."""
         return sums(self.tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
@@ -157,12 +157,12 @@ class LakehouseReport(Rendered):
         return file.getvalue()
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the report to a file, in the form of its end: one of `REPORT_FORMS`.
+        """Writes the report to a file, in the form that its end names: one of `REPORT_FORMS`.
 
         A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
 
         Raises:
-            InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
+            InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name has another end.
             OSError: The file cannot be written.
         """
         path = Path(file)

@@ -30,11 +30,11 @@ class Workers:
 
     Args:
         spark: The session.
-        work: What each thread runs; the argument is the number of the thread, from 1.
+        work: The function of each thread; its argument is the number of the thread, from 1.
         number: The number of threads.
 
     Attributes:
-        failure: What ended a thread before its work was done; None if nothing did.
+        failure: The error that ended a thread early; None without one.
     """
 
     def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:
@@ -88,7 +88,7 @@ class Workers:
             remove(tag)
 
     def cancel(self) -> None:
-        """Cancels the jobs of all tables. They have the errors of a session that does not answer.
+        """Cancels the jobs of all tables, and ignores the errors of a session that has ended.
 
         A job may begin after the cancellation of the job before, so the caller repeats this.
         """
@@ -99,7 +99,7 @@ class Workers:
 
     @property
     def _tags(self) -> tuple[Callable[[str], object], ...]:
-        """The functions that add a tag to the thread, remove it, and cancel its jobs.
+        """Returns the functions that add a tag to the thread, remove it, and cancel its jobs.
 
         `SparkSession.interruptTag` of a classic session finds only tags of the calling thread.
         """
@@ -141,7 +141,7 @@ def inheriting(spark: SparkSession, work: Callable[[_A], _T]) -> Callable[[_A], 
 
 
 def has_thread_properties(spark: SparkSession) -> bool:
-    """Returns whether each thread of Python has a thread of the JVM, with properties of its own.
+    """Returns whether each thread of Python has a thread of the JVM, with its own properties.
 
     Without PYSPARK_PIN_THREAD, any thread of the JVM may run a call, and a property would affect
     other calls.

@@ -73,8 +73,8 @@ class Moment:
         number: The number of the statement.
         known: The table at the analysis of the statement.
         held: The table at the start of the schedule.
-        early: The table to which RESTORE goes.
-        mapped: The table to which RESTORE of mapped columns goes.
+        early: The table that RESTORE restores.
+        mapped: The table that RESTORE of mapped columns restores.
         seen: The rows that the statement read.
     """
 
@@ -541,7 +541,7 @@ def _streaming(before: Model, moment: Moment) -> Model:
 
 READ_HELD = Act("read of a held frame", _read_held, _reading_held, is_held=True)
 STREAM = Act(
-    "stream that goes on", lambda stage, number: _stream(stage), _streaming, prepare=_stream
+    "stream that continues", lambda stage, number: _stream(stage), _streaming, prepare=_stream
 )
 
 # Statements that change no row and no name.
@@ -650,17 +650,15 @@ UNTRACK = Act(
     lambda before, moment: replace(before, flag=None),
     has_parts=True,
 )
-RESTORE = Act("restore", _restore, lambda before, moment: before.brought_back(moment.early))
+RESTORE = Act("restore", _restore, lambda before, moment: before.replaced_by(moment.early))
 RESTORE_MAPPED = Act(
     "restore of the mapped version",
     lambda stage, number: stage.sql(
         f"RESTORE TABLE {{t}} TO VERSION AS OF {stage.original.mapped_version}"
     ),
-    lambda before, moment: before.brought_back(moment.mapped),
+    lambda before, moment: before.replaced_by(moment.mapped),
 )
-CLONE_OVER = Act(
-    "clone over", _clone_over, lambda before, moment: before.brought_back(moment.early)
-)
+CLONE_OVER = Act("clone over", _clone_over, lambda before, moment: before.replaced_by(moment.early))
 
 WRITERS = (
     UPDATE,

@@ -19,7 +19,7 @@ from tests.support.removal import NONE_MODE, setting
 MAPPINGS = ("plain", "free", "used", "removed")
 """Never mapped; mapped without changes; renamed and dropped; the same after a removal."""
 DROPPED = "dropped"
-"""Mapped with a dropped column and no renamed one, so RESTORE brings back equal names."""
+"""Mapped with a dropped column and no renamed one, so RESTORE restores equal names."""
 
 KEY = Column("k", "k")
 
@@ -60,10 +60,10 @@ class Kind:
 
     @property
     def early(self) -> Model:
-        """Returns the model of the version to which RESTORE goes."""
+        """Returns the model of the version that RESTORE restores."""
         middle = [Column("x", "b")] if self.was_renamed else [Column("b", "b")]
-        gone = [Column("g", "g")] if self.was_dropped else []
-        columns = (KEY, *middle, Column("d", "d"), *gone)
+        deleted = [Column("g", "g")] if self.was_dropped else []
+        columns = (KEY, *middle, Column("d", "d"), *deleted)
         identities = [column.identity for column in columns[1:]]
         if self.mapping == DROPPED:  # RESTORE undoes only the drop
             columns = (*columns, Column("e", "e"))
@@ -127,7 +127,7 @@ class Originals:
 
 
 def _make(table: Table, kind: Kind) -> tuple[int, int]:
-    """Makes a table, and returns the versions to which RESTORE goes."""
+    """Makes a table, and returns the versions that RESTORE restores."""
     # If mapping is enabled later, physical names equal logical names, as in tracked tables.
     is_mapped_later = kind.was_dropped and not kind.is_tracked
     is_mapped = kind.mapping != "plain" and not is_mapped_later

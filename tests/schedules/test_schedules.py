@@ -11,8 +11,8 @@ import pytest
 
 from tests.schedules.playing import BATCH, SEEDS, Play, asked_for, play_all
 
-# Each check that was removed on purpose, also from removals, makes one of these seeds fail. The
-# second line adds the steps and the faults that they lack. The matrix plays each statement.
+# Each check was removed once to see that one of these seeds fails, also checks of removals. The
+# second line adds the missing steps and faults. The matrix plays each statement.
 CHOSEN = (
     *(25, 45, 49, 60, 66, 79, 87, 113, 201, 399, 420, 428, 590, 685),
     *(52, 61, 472, 477, 587),
@@ -21,16 +21,16 @@ CHOSEN = (
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("seed", CHOSEN, ids=lambda seed: f"seed-{seed}")
-def test_schedule(play: Play, seed: int) -> None:
+def test_chosen_schedule_has_no_finding(play: Play, seed: int) -> None:
     play(seed)
 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("first", range(0, SEEDS // 2, BATCH))
-def test_schedules(play: Play, first: int) -> None:
+def test_drawn_schedules_have_no_finding(play: Play, first: int) -> None:
     play_all(play, range(first, first + BATCH))
 
 
 @pytest.mark.skipif(not asked_for(), reason="the environment names no seeds")
-def test_replayed(play: Play) -> None:
+def test_schedules_of_the_environment_have_no_finding(play: Play) -> None:
     play_all(play, asked_for())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments, progress and files of the commands over many tables, and how a run ends."""
+"""Tests arguments, progress and files of the commands over many tables, and how a run ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from spark_ext.errors import InvalidFileNameError
 from spark_ext.lakehouse import calls, erasure
 from spark_ext.lakehouse.options import LakehouseOptions
 
-MANY = 150  # more than a report shows to people by default
+MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(
     "untrack",
     ("sales",),
@@ -82,7 +82,7 @@ def test_commands_have_every_option_of_the_functions() -> None:
     assert {*lakehouse._OPTIONS, *without_argument} == LakehouseOptions.__annotations__.keys()
 
 
-def test_report_folder_is_tried_without_leaving_a_file(tmp_path: Path) -> None:
+def test_report_folder_is_checked_without_creating_a_file(tmp_path: Path) -> None:
     assert output_file([".csv"], str(tmp_path / "out.csv")) == tmp_path / "out.csv"
     assert list(tmp_path.iterdir()) == []
 
@@ -101,7 +101,7 @@ def test_report_that_is_a_folder_is_refused(tmp_path: Path) -> None:
         output_file([".csv"], str(tmp_path / "out.csv"))
 
 
-def test_writers_of_one_report_use_files_of_their_own(tmp_path: Path) -> None:
+def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     while_written: list[list[Path]] = []
 
@@ -126,12 +126,12 @@ def test_writers_of_one_report_use_files_of_their_own(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands over many tables start no session."""
+    """Fails if a command starts a session."""
     monkeypatch.setattr(many_tables, "own_session", lambda *_: nullcontext())
 
 
 def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
-    """Returns the exit code of a run that an error ended, the written reports and those shown."""
+    """Returns the exit code of a run that an error ended, and its written and shown reports."""
     written: list[LakehouseReport] = []
     shown: list[LakehouseReport] = []
 
@@ -325,7 +325,9 @@ def progress(*, finished: bool = False) -> LakehouseProgress:
     )
 
 
-def test_progress_for_schedulers_is_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_for_schedulers_has_an_object_per_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     callback = run_progress.callback("json")
     assert callback is not None
 
@@ -363,5 +365,5 @@ def test_progress_in_a_terminal_replaces_its_line(
     assert last == f"{first}\n"
 
 
-def test_no_progress_is_no_callback() -> None:
+def test_no_progress_means_no_callback() -> None:
     assert run_progress.callback("none") is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs over a lakehouse in drivers of their own: killed, interrupted, and two at once."""
+"""Tests runs over a lakehouse in separate drivers: killed, interrupted, and two at once."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_two_runs_at_once_do_each_table_once(
     files = lakehouse.num_files()
     others: list[Running] = []
 
-    def begin_the_other(told: LakehouseProgress) -> None:
+    def begin_the_other(report: LakehouseProgress) -> None:
         """Lets the other run plan and begin after this one has planned."""
-        if told.phase == "run" and not others:
+        if report.phase == "run" and not others:
             others.append(driver.remove(lakehouse))
             wait_until(lambda: others[0].ended or lakehouse.num_files() > files, "a new file")
 
@@ -57,7 +57,7 @@ def test_two_runs_at_once_do_each_table_once(
 
 
 def assert_stopped_in_order(lakehouse: Lakehouse, running: Running, code: int, name: str) -> None:
-    """Each table is as before or done, what the report says, and nothing else remains."""
+    """Asserts that each table is unchanged or done as in the report, without other files."""
     assert running.wait() == code, running.shown
     assert "Traceback" not in running.shown
     assert running.sums()["interrupted"] == name
@@ -124,7 +124,7 @@ def test_report_is_written_when_the_jvm_has_died(
 
 
 def moments(seed: int, number: int) -> list[int]:
-    """The numbers of new files after which a driver is killed."""
+    """Returns the numbers of new files after which a driver is killed."""
     rng = random.Random(seed)
     return [rng.randint(1, 12) for _ in range(number)]
 
@@ -133,7 +133,7 @@ def moments(seed: int, number: int) -> list[int]:
     ("seed", "kills"),
     [(1, 1), *(pytest.param(seed, 3, marks=pytest.mark.matrix) for seed in range(2, 9))],
 )
-def test_killed_runs_have_the_same_end(
+def test_killed_runs_have_the_result_of_a_whole_run(
     spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver, seed: int, kills: int
 ) -> None:
     lakehouse = small_lakehouse

@@ -114,12 +114,12 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
             : new DeltaTableIdentifier(Option.empty(), Option.apply(NameParts.inSession(parts))));
   }
 
-  /** Returns the place of the table's folder. */
+  /** Returns the path of the table's folder. */
   Path path() {
     return table.deltaLog().dataPath();
   }
 
-  /** Returns whether a path stands in the place of a name. */
+  /** Returns whether the name is a path. */
   boolean isByPath() {
     Identifier identifier = resolved.identifier();
     return table.catalogTable().isEmpty()
@@ -143,7 +143,10 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
     return this;
   }
 
-  /** {@code DeltaTable.forPath} is not used: its refusal would show the table's columns. */
+  /**
+   * Returns a path with scheme and authority. The error of {@code DeltaTable.forPath} would show
+   * the table's columns.
+   */
   static Path qualified(SparkSession session, String path) {
     try {
       Path given = new Path(path);
@@ -165,14 +168,14 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
       String schema = entry.database().getOrElse(() -> "");
       if (schema.equalsIgnoreCase(identifier.namespace()[0])
           && entry.table().equalsIgnoreCase(identifier.name())) {
-        // The catalog's letter case: some catalogs are case-sensitive.
+        // Some catalogs are case-sensitive, so the name has the letter case of the catalog.
         return List.of(resolved.catalog().name(), schema, entry.table());
       }
     }
     return parts(resolved.catalog(), identifier);
   }
 
-  /** Returns what a SELECT from the name would read. */
+  /** Returns the relation that a SELECT from the name would read. */
   LogicalPlan relation() {
     return relation(resolved.catalog(), resolved.identifier(), table);
   }
