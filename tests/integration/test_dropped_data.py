@@ -607,7 +607,7 @@ def test_command_has_the_documented_exit_code(
     assert "NEVER_HAD" in capsys.readouterr().out
     assert main(["dropped", "named", str(table.path), "--json"]) == 1
     sums, _, of_table = map(json.loads, capsys.readouterr().out.splitlines())
-    assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1, "NEVER_HAD": 1}
+    assert sums["verdicts"] == {"STILL_PRESENT": 1, "NEVER_HAD": 1}
     (as_json,) = of_table["erasure"]["columns"]
     assert (as_json["path"], as_json["gone"]) == ("secret", False)
     assert as_json["liveFiles"]["numFiles"] == 1

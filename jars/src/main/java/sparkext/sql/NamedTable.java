@@ -68,7 +68,7 @@ final class NamedTable {
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable byParts(SparkSession session, List<String> given) {
-    return of(session, given, LoadedTable.analysed(session, given));
+    return of(session, given, LoadedTable.of(session, given));
   }
 
   /**
@@ -77,9 +77,12 @@ final class NamedTable {
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable of(SparkSession session, List<String> given, ResolvedTable resolved) {
-    LoadedTable table = LoadedTable.of(session, given, resolved);
+    return of(session, given, LoadedTable.of(session, given, resolved));
+  }
+
+  private static NamedTable of(SparkSession session, List<String> given, LoadedTable table) {
     if (table.isByPath()) {
-      table.requireRoot(session, resolved.identifier().name());
+      table.requireRoot(session, table.resolved().identifier().name());
     }
     return new NamedTable(session, table.fullParts(), table).requireSame(given);
   }
