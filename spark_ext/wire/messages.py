@@ -8,7 +8,7 @@ Shape:
         {"schema": .., "configuration": {..}}
 
     A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` if the text is
-    the same there. Among its `fields`, a number stands for the column at that place in `old`,
+    the same there. Among its `fields`, a number is the place of an equal column in `old`,
     because wide schemas have megabytes. A configuration is an object of the properties that start
     with `delta.` and of `sparkext.columnMapping.aligning`, or `"=old"` or `"=proposed"` too.
 
@@ -158,7 +158,7 @@ def _schema(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> Sche
     if isinstance(value, str):
         return _earlier(value, path, earlier).schema
     if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
-        raise MalformedMessageError(path=path, problem="is no struct with fields")
+        raise MalformedMessageError(path=path, problem="is not a struct with fields")
     known = earlier["=old"].schema["fields"] if earlier else []
     schema: Schema = {**value, "fields": [_column(f, known, path) for f in value["fields"]]}
     return schema

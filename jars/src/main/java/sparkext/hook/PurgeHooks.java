@@ -20,8 +20,8 @@ import sparkext.removal.PurgeCommand;
 /**
  * The hooks of REORG TABLE .. APPLY (PURGE), which copy files without their dropped columns.
  *
- * <p>OPTIMIZE, REORG and DROP FEATURE deletionVectors all run the executor that is hooked. The
- * choice of files, the commit beside other writers and the metrics remain Delta's.
+ * <p>OPTIMIZE, REORG and DROP FEATURE deletionVectors all run the executor that is hooked. Delta
+ * still chooses the files, commits beside other writers and counts the metrics.
  *
  * <p>Source: Delta 4.4.0, OptimizeTableCommand.scala, {@code OptimizeExecutor}.
  */
@@ -47,7 +47,7 @@ final class PurgeHooks {
   /**
    * Adds a group for each copied file.
    *
-   * <p>Why here: Delta commits, counts and reports what is in groups.
+   * <p>Why here: Delta commits, counts and reports the files in groups.
    *
    * <p>If missing: the copies are never committed.
    */
@@ -57,7 +57,7 @@ final class PurgeHooks {
   /**
    * Returns the actions of a copied file in place of a rewrite.
    *
-   * <p>Why here: this method writes one group, and its result is what Delta commits.
+   * <p>Why here: this method writes one group, and Delta commits its result.
    *
    * <p>If missing: Delta rewrites the files that were copied.
    */
