@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import uuid
@@ -28,7 +29,10 @@ from tests.integration.lakehouse_tables import (
 )
 from tests.support.delta_table import Table
 from tests.support.odd_disk import OddDisk
+from tests.support.rule_process import SetConf
 from tests.support.waiting import PATIENCE, wait_until
+
+CACHED_LOGS = 128
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
@@ -250,3 +254,28 @@ def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
     assert expected in descriptions or all("Column mapping of" in each for each in descriptions)
     tags = {str(tag) for job in jobs for tag in str(job.jobTags()).split(",")}
     assert any("spark-ext-" in tag for tag in tags)
+
+
+@pytest.mark.matrix
+def test_few_logs_of_many_tables_stay_in_deltas_cache(
+    spark: SparkSession, tmp_path: Path, conf: SetConf
+) -> None:
+    first = free(at(spark, tmp_path, "t0"))
+    paths = [first.path, *(tmp_path / f"t{number}" for number in range(1, 2 * CACHED_LOGS))]
+    for path in paths[1:]:
+        shutil.copytree(first.path, path)
+    jvm: Any = spark._jvm
+    logs = getattr(getattr(jvm.org.apache.spark.sql.delta, "DeltaLog$"), "MODULE$")
+    conf("spark.databricks.delta.delta.log.cacheSize", "10000")
+    logs.unsetCache()  # the next cache has this size
+    try:
+        spark_ext.survey(spark, *paths, progress=None)
+        after_survey = logs.cacheSize()
+        report = quiet(spark_ext.remove_column_mapping, spark, *paths)
+        after_removal = logs.cacheSize()
+    finally:
+        logs.unsetCache()
+
+    assert after_survey == CACHED_LOGS
+    assert after_removal == CACHED_LOGS
+    assert report.complete
