@@ -7,12 +7,13 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-LAST_LOOK = re.compile(r"Committed (\d+) ms after reading")
+LAST_READING = re.compile(r"Committed (\d+) ms after reading")
 
 
 class Remote:
@@ -58,16 +59,20 @@ class Remote:
         return self._call(do="remove_column_mapping", paths=list(paths), parallel=parallel)
 
     def statements(self, statements: Sequence[str], parallel: int) -> float:
-        """Runs so many statements at a time."""
+        """Runs statements, `parallel` at a time."""
         return self._call(do="statements", statements=list(statements), parallel=parallel)
 
     def live_megabytes(self) -> float:
         """Returns the memory of the driver: the live objects of its JVM, and its Python."""
         return self._call(do="live_megabytes")
 
-    def last_look(self) -> float:
-        """Returns the seconds from the last look at the table to the commit of the last removal."""
-        return int(LAST_LOOK.findall(self.stderr.read_text())[-1]) / 1000
+    def last_reading(self) -> float:
+        """Returns the seconds from the last reading of the table to the commit of a removal."""
+        return int(LAST_READING.findall(self.stderr.read_text())[-1]) / 1000
+
+    def cpu_seconds(self) -> float:
+        """Returns the CPU time, user and system, of the session, its JVM and the rule process."""
+        return sum(time.clock_gettime(_cpu_clock(pid)) for pid in _tree(self.process.pid))
 
     def rule_call(self, path: Path) -> float:
         """Runs one rule call for the newest column of a table."""
@@ -91,6 +96,27 @@ class Remote:
             code = self.process.wait()
             raise RuntimeError(f"the session ended with {code}: {self.stderr.read_text()[-2000:]}")
         return float(json.loads(line))
+
+
+def _cpu_clock(pid: int) -> int:
+    """Returns the clock of a process for `clock_gettime`.
+
+    Source: Linux, include/linux/posix-timers_types.h, `make_process_cpuclock`, `CPUCLOCK_SCHED`.
+    """
+    return (~pid << 3) | 2
+
+
+def _tree(root: int) -> list[int]:
+    """Returns a process and its descendants."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(stat.parent.name))
+    found = [root]
+    for pid in found:
+        found += children.get(pid, [])
+    return found
 
 
 @contextmanager

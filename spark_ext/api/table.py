@@ -102,7 +102,7 @@ class UsageTracking:
         """Adds the feature to the protocol of the table; does nothing if the table is tracked.
 
         The flag starts as false on a table without column mapping. On a mapped table the flag
-        starts as true, since earlier drops and renames are unknown.
+        starts as true, because earlier drops and renames are unknown.
 
         Raises:
             AnalysisException: Delta's and Spark's, such as for a missing permission.
@@ -128,7 +128,7 @@ class UsageTracking:
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
-        """Whether a column was ever dropped or renamed; None for an untracked table.
+        """Returns whether a column was ever dropped or renamed; None for an untracked table.
 
         A flag that another writer removed, or set to a value that is not a boolean, counts as true.
         """
@@ -256,15 +256,15 @@ class UsageTracking:
     ) -> NameAlignment:
         """Makes every physical name equal to the logical name, and keeps column mapping.
 
-        The method removes column mapping as `remove_column_mapping` does, tracks the table anew if
+        The method removes column mapping as `remove_column_mapping` does, tracks the table again if
         the flag is true or the table is untracked, and enables column mapping again. The flag is
         false then. On an aligned table the method does nothing. If a call is interrupted, the next
         call continues.
 
         Args:
             dry_run: Return the statements, and run none.
-            to_name_mode: Allow a table in mode `id` to come back in mode `name`. Delta does not
-                change the mode back to `id`.
+            to_name_mode: Allow a table in mode `id` to end in mode `name`. Delta does not change
+                the mode back to `id`.
             progress: As in `remove_column_mapping`.
 
         Returns:

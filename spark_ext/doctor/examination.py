@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All checks, the likeliest cause of the others first."""
+"""Runs all checks. A check precedes those whose problems it may cause."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _skipped(check: str, *problems: str) -> Diagnosis:
 
 
 def _findings(checks: Checks) -> list[Diagnosis]:
-    """Returns what the checks found; a check that fails is a finding, too."""
+    """Returns the diagnoses of the checks; a check that fails is a diagnosis too."""
     return [_finding(name, check) for name, check in checks.items()]
 
 

@@ -18,7 +18,7 @@ from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS
 
-# Spark, CharVarcharUtils: how a column was declared; Delta, TypeWideningMetadata: its types.
+# The keys of declared and former types: Spark, CharVarcharUtils; Delta, TypeWideningMetadata.
 _NO_VALUES = COLUMN_MAPPING_METADATA_KEYS | {"__CHAR_VARCHAR_TYPE_STRING", "delta.typeChanges"}
 
 
@@ -140,14 +140,14 @@ def _in_log_files(resolver: NameResolver, files: LogFiles) -> set[Resolved]:
         metadata = actions.metadata({"schemaString": text})
         if metadata is not None:
             for resolved, column in resolver.resolve_schema(metadata, under):
-                told = field_metadata(column.field)
-                # A name is no data. A default, an expression or a comment may be.
-                if not told.keys() <= _NO_VALUES:
+                values = field_metadata(column.field)
+                # A name is not data. A default, an expression or a comment may be data.
+                if not values.keys() <= _NO_VALUES:
                     found.add(resolved)
                 # The expression of one column may contain values of another one.
-                texts += [str(told[key]) for key in told.keys() - _NO_VALUES]
+                texts += [str(values[key]) for key in values.keys() - _NO_VALUES]
     for lifetime in resolver.lifetimes:
-        if lifetime.dropped_by is not None and _may_tell_of(lifetime, files):
+        if lifetime.dropped_by is not None and _may_contain(lifetime, files):
             name = _as_word(lifetime)
             if any(name.search(text) for text in texts):
                 found.add(lifetime)
@@ -166,8 +166,8 @@ def _named(
     return {column for part in parts for column in resolver.resolve(part, under)}
 
 
-def _may_tell_of(lifetime: Lifetime, files: LogFiles) -> bool:
-    """Whether the table may have had a column when a file of the log was written."""
+def _may_contain(lifetime: Lifetime, files: LogFiles) -> bool:
+    """Returns whether the table may have had a column when a file of the log was written."""
     under = files.under
     return (
         under is None or files.kind != COMMIT or lifetime.is_in(under) or lifetime.is_in(under - 1)

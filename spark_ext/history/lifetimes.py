@@ -19,7 +19,7 @@ class Lifetime:
         since: The version of the first state.
         columns: The column after each of its changes, by version, oldest first.
         dropped_by: The state that no longer contains the column; None if the table contains it.
-        gaps: Pairs of the version that dropped the column and the version that brought it back.
+        gaps: Pairs of the version that dropped the column and the version that restored it.
     """
 
     since: int
@@ -29,16 +29,16 @@ class Lifetime:
 
     @property
     def last(self) -> Column:
-        """The column after its last change."""
+        """Returns the column after its last change."""
         return self.columns[-1][1]
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The paths of the column, oldest first."""
+        """Returns the paths of the column, oldest first."""
         return tuple(dict.fromkeys(column.path for _, column in self.columns))
 
     def is_in(self, version: int) -> bool:
-        """Whether the table contained the column in a version."""
+        """Returns whether the table contained the column in a version."""
         return (
             self.since <= version
             and (self.dropped_by is None or version < self.dropped_by.version)
@@ -55,8 +55,8 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
     """Returns every column that a table had in any state, including its present columns.
 
     Columns of two states are the same column as for `column_history`. A dropped column continues
-    if RESTORE brings it back, or if it comes back with its former id and physical path. A column
-    that CLONE brings is a new one, and so is a column that was mapped anew after a removal.
+    if RESTORE restores it, or if a later version has its former id and physical path. A column from
+    a CLONE is a new one, and so is a column that was mapped again after a removal.
     """
     lifetimes: list[Lifetime] = []
     now: dict[Path, Lifetime] = {}
@@ -77,7 +77,7 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
                 lifetime.columns.append((state.version, new))
                 now[new.path] = lifetime
         for column in change.added:
-            # If the log begins later, RESTORE may have brought columns of an older version.
+            # If the log begins later, RESTORE may have restored columns of an older version.
             is_known = state.is_mapped or found[0].version == 0
             lifetime = _returned(lifetimes, column, state, unmapped) if is_known else None
             lifetime = lifetime or Lifetime(state.version)
@@ -95,24 +95,24 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
 def _returned(
     lifetimes: Sequence[Lifetime], column: Column, state: State, unmapped: State | None
 ) -> Lifetime | None:
-    """Returns the dropped column that came back; None if it may be one of several."""
+    """Returns the dropped column that a new column continues; None if several are possible."""
     same = [lifetime for lifetime in lifetimes if _is_same(lifetime, column, state, unmapped)]
     return same[0] if len(same) == 1 else None
 
 
 def _is_same(lifetime: Lifetime, new: Column, state: State, unmapped: State | None) -> bool:
-    """Whether a dropped column may be the same as a new one.
+    """Returns whether a dropped column may be the same as a new column.
 
     After `unmapped`, the last state without column mapping, ids start again.
     """
-    if lifetime.dropped_by is None or state.operation == CLONE:  # its columns are another table's
+    if lifetime.dropped_by is None or state.operation == CLONE:  # a clone has other columns
         return False
     is_restored = state.operation == RESTORE
     if not state.is_mapped:
         return is_restored and new.path in lifetime.paths
     if not is_restored and unmapped is not None and unmapped.version >= lifetime.dropped_by.version:
         return False
-    # RESTORE may bring a column as it was before later changes.
+    # RESTORE may restore a column as it was before later changes.
     known = [column for _, column in lifetime.columns] if is_restored else [lifetime.last]
     return any(
         old.has_physical_name and (old.id, old.physical_path) == (new.id, new.physical_path)

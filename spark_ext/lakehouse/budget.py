@@ -14,7 +14,7 @@ INTERRUPTED, PROGRESS_FAILED, CALL_FAILED = "INTERRUPTED", "PROGRESS_FAILED", "C
 
 @dataclass
 class Budget:
-    """The limits of a call and what it has used.
+    """The limits of a call, and the bytes and failures so far.
 
     Args:
         max_bytes: The limit of planned bytes; None for no limit.
@@ -67,13 +67,13 @@ class Budget:
         *,
         failed: bool,
     ) -> None:
-        """Counts a table that ended, and gives the bytes back that it did not change.
+        """Counts a table that ended, and frees the bytes that it did not change.
 
         Args:
             planned: The table.
             seconds: The seconds that the table took; None if no statement ran.
             changed_bytes: The bytes that were copied or rewritten; None if not known.
-            failed: Whether an error ended the table. Its seconds say nothing about the rate.
+            failed: Whether an error ended the table. Its seconds do not count for the rate.
         """
         if changed_bytes is not None:
             self.begun_bytes -= planned.size_in_bytes - changed_bytes

@@ -10,19 +10,15 @@ from collections.abc import Callable, Sequence
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from spark_ext.api.survey import DELTA, VIEW
+from spark_ext.api.survey import DELTA, VIEW, text_of
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, earlier_certificate
 from spark_ext.lakehouse.chosen import Place, chosen_tables
 from spark_ext.lakehouse.earlier import EarlierCertificate
-from spark_ext.lakehouse.erasure_report import (
-    INTERRUPTED,
-    OTHER_FORMAT,
-    ErasureInterrupted,
-    ErasureReport,
-    TableErasure,
-)
+from spark_ext.lakehouse.erasure_report import ErasureInterrupted, ErasureReport
+from spark_ext.lakehouse.erasure_results import INTERRUPTED, OTHER_FORMAT, TableErasure
 from spark_ext.lakehouse.erasure_run import table_erasure
+from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.options import Options
 from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
 from spark_ext.lakehouse.signals import Interrupts, receiving_signals
@@ -50,7 +46,7 @@ def dropped_columns(
     parallel: int = 4,
     progress: Callable[[LakehouseProgress], None] | None = shown,
 ) -> ErasureReport:
-    """Returns where the data of dropped columns still exists in every Delta table, and what is due.
+    """Returns the remaining data of dropped columns in every Delta table, and the next steps.
 
     The call reads each table as `UsageTracking.dropped_columns`. A table that cannot be read is in
     the result with its error, and affects no other table.
@@ -65,14 +61,14 @@ def dropped_columns(
             `VACUUM` once all files to delete are older than the table's retention period. Other
             steps need people, catalogs or other tables, and are listed only. So are steps of
             columns whose name is not known. The same call later continues.
-        previous: An earlier certificate of the same column, or its file. It tells that a table had
+        previous: An earlier certificate of the same column, or its file. It shows that a table had
             the column after log cleanup removed every trace of the drop.
         include: As `LakehouseOptions` documents, as are `exclude` and `only`.
-        exclude: Patterns of tables to leave out.
+        exclude: Patterns of tables to omit.
         only: Returns whether a row of the survey takes part. A table of another format has a row
             with its name alone.
         parallel: The number of tables at a time.
-        progress: Called before the first table and now and then; None for no reports.
+        progress: Called before the first table and every two seconds; None for no reports.
 
     Returns:
         A row for each table with its verdict, its dropped columns and their remaining steps. A
@@ -96,7 +92,7 @@ def dropped_columns(
         include=include, exclude=exclude, only=only, parallel=parallel, progress=progress
     )
     earlier = earlier_certificate(previous, column)
-    places = tuple(os.fspath(place) for place in where) or (_current_schema(spark),)
+    places = tuple(map(text_of, where)) or (_current_schema(spark),)
     reporter = Reporter(progress)
     chosen: list[tuple[SurveyedTable, str | None]] = []
     failure: BaseException | None = None
@@ -122,8 +118,28 @@ def dropped_columns(
         num_views=sum(kind == VIEW for _, kind in chosen),
         earlier=earlier.not_replaced_by({each.table: each.erasure for each in tables}),
         interrupted=interrupts.name,
+        call=_call(places, column, previous, options, applies=apply),
     )
     return interrupts.end(report, failure or reporter.error(_PHASE), ErasureInterrupted)
+
+
+def _call(
+    where: tuple[str, ...],
+    column: str | None,
+    previous: Certificate | str | os.PathLike[str] | None,
+    options: Options,
+    *,
+    applies: bool,
+) -> Call:
+    known = previous if isinstance(previous, Certificate | None) else os.fspath(previous)
+    own = {"column": column, "apply": applies or None, "previous": known}
+    given = {name: value for name, value in own.items() if value is not None}
+    return Call(
+        function="dropped_columns",
+        command="dropped",
+        where=where,
+        options={**given, **options.given},
+    )
 
 
 def _check(column: str | None) -> None:
@@ -192,7 +208,7 @@ class _Reading:
         try:
             while self._workers.is_alive():
                 self._supervise()
-        except BaseException:  # such as the second signal: what runs has no result
+        except BaseException:  # such as the second signal: running tables have no result
             self._stop()
             raise
         self._reporter.report(self._progress, at_once=True)

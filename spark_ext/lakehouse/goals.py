@@ -13,6 +13,7 @@ from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
+from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
 from spark_ext.model.keys import (
     FEATURE_NAME,
@@ -44,19 +45,23 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Progress], None]
 
-_ADVICE = "The section Reasons of docs/removal.md says what each reason needs."
+_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
 
 class Goal(Protocol):
-    """Defines what a call wants of each table."""
+    """Defines the goal of a call for each table."""
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
+
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
 
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal; None if there are more."""
@@ -79,11 +84,17 @@ class Removal:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return f"remove column mapping until {self.until}"
 
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
+        options = {} if self.until == UNMAPPED else {"until": self.until}
+        return Call(function="remove_column_mapping", command="remove", options=options)
+
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         wanted = STAGES[: STAGES.index(self.until) + 1]
@@ -121,7 +132,7 @@ class Removal:
 class Alignment:
     """Makes every physical name equal to the logical name.
 
-    A table without column mapping has no physical names, so it has what the goal wants.
+    A table without column mapping has no physical names, so it has reached the goal.
 
     Args:
         to_name_mode: Whether a table in mode `id` may come back in mode `name`.
@@ -131,11 +142,17 @@ class Alignment:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return "align names"
 
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
+        options = {"to_name_mode": True} if self.to_name_mode else {}
+        return Call(function="align_names", command="align", options=options)
+
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         is_mapped = row.mode != MODE_NONE
@@ -175,11 +192,16 @@ class Tracking:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return "track" if self.wanted else "untrack"
 
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
+        return Call(function=self.words, command=self.words)
+
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         return reached(row) if row.tracked == self.wanted else to_run(row, METADATA)

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from fnmatch import fnmatchcase
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.plan import CHEAPEST, ORDERS
@@ -25,17 +25,17 @@ class LakehouseOptions(TypedDict, total=False):
     Args:
         include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the
             name of a table with or without its catalog and schemas, or the path of a table or its
-            last folder, in the letter case as Spark compares names.
-        exclude: Patterns of tables to leave out, also if `include` matches.
+            last folder. Letter case counts if Spark is case-sensitive.
+        exclude: Patterns of tables to omit, also if `include` matches.
         only: Returns whether a row of the survey takes part.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
-            in a scheduler pool of its own if `spark.scheduler.mode` is FAIR.
-        max_bytes: A limit for the sum of the files of all tables that begin, in bytes. Files count
-            as copied until a table ends, and kept files do not count afterwards. Each table is read
-            again just before it begins; files that other writers add later do not count.
+            in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
+        max_bytes: A limit for the sum of the files of all tables that begin, in bytes. All files
+            of a table count until it ends, and its kept files do not count afterwards. Each table
+            is read again just before it begins; files that other writers add later do not count.
         max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
-            than is left at the measured rate; what runs when the time is over is cancelled. With
-            PYSPARK_PIN_THREAD=false, Spark cannot cancel it, and a warning says so.
+            than remains at the measured rate. Tables that run when the time is over are cancelled.
+            With PYSPARK_PIN_THREAD=false, Spark cannot cancel them, and the call warns.
         on_error: `continue`, or the number of failures after which no table begins.
         order: `cheapest` (metadata only, then by bytes), or `survey` (the order of the survey).
         dry_run: Return the plan, and change nothing.
@@ -94,18 +94,30 @@ class Options:
         _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
 
     @property
+    def given(self) -> Mapping[str, Any]:
+        """Returns the options that differ from their defaults, but for what a next call decides."""
+        known = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {
+            name: value
+            for name, (value, default) in known.items()
+            if value != default and name not in ("dry_run", "progress")
+        }
+
+    @property
     def max_seconds(self) -> float | None:
-        """The limit of time in seconds."""
+        """Returns the limit of time in seconds."""
         assert not isinstance(self.max_time, timedelta)
         return self.max_time
 
     @property
     def max_errors(self) -> int | None:
-        """The number of failures after which no table begins; None for no limit."""
+        """Returns the number of failures after which no table begins; None for no limit."""
         return self.on_error if isinstance(self.on_error, int) else None
 
     def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:
-        """Returns a function that says whether the patterns choose the name of a table."""
+        """Returns a function that returns whether the patterns choose the name of a table."""
+        if not self.include and not self.exclude:
+            return lambda name: True
 
         def matches(pattern: str, name: str) -> bool:
             if not case_sensitive:
@@ -124,7 +136,7 @@ class Options:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """Returns what a pattern may match: the last parts of a name, or a path and its last folder.
+    """Returns the texts that a pattern may match: ends of a name, or a path and its last folder.
 
     Example:
         >>> spellings("c.sales.`tmp-1`")

@@ -18,10 +18,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupted(KeyboardInterrupt):
     """SIGINT or SIGTERM ended a call over many tables.
 
-    No table and no statement began after the signal, and what ran was cancelled.
+    No table and no statement began after the signal, and running statements were cancelled.
 
     Attributes:
-        report: The report, also about what ran before the signal.
+        report: The report, including tables and statements before the signal.
         signal: The signal; a command exits with 128 and its number.
     """
 
@@ -45,14 +45,14 @@ class Interrupts:
         self._is_over = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Notes a signal. The second one raises at once, unless the body is over."""
+        """Notes a signal. The second one raises at once, unless the body has ended."""
         if self.received is not None and not self._is_over:
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
 
     @property
     def name(self) -> str | None:
-        """The name of the signal; None before."""
+        """Returns the name of the signal; None before."""
         return None if self.received is None else self.received.name
 
     def check(self) -> None:
@@ -63,12 +63,12 @@ class Interrupts:
     def end(
         self, report: _Report, failure: BaseException | None, interrupted: type[Interrupted]
     ) -> _Report:
-        """Returns the report of a call, or raises what ended the call, with the report.
+        """Returns the report of a call, or raises the error that ended the call.
 
         Args:
             report: The report.
             failure: The error that ended the call; None if none did.
-            interrupted: What to raise after a signal.
+            interrupted: The error for a signal.
         """
         if self.received is not None:
             raise interrupted(report, self.received) from failure
@@ -97,5 +97,5 @@ def receiving_signals() -> Iterator[Interrupts]:
     finally:
         interrupts._is_over = True
         for number, handler in before.items():
-            # None stands for a handler of C code, which Python cannot set again.
+            # None means a handler of C code, which Python cannot set again.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

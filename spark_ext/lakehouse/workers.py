@@ -7,12 +7,15 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from spark_ext.launch.session import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_A = TypeVar("_A")
+_T = TypeVar("_T")
 
 _POOL = "spark.scheduler.pool"
 _DESCRIPTION = "spark.job.description"
@@ -27,11 +30,11 @@ class Workers:
 
     Args:
         spark: The session.
-        work: What each thread runs; the argument is the number of the thread, from 1.
+        work: The function of each thread; its argument is the number of the thread, from 1.
         number: The number of threads.
 
     Attributes:
-        failure: What ended a thread before its work was done; None if nothing did.
+        failure: The error that ended a thread early; None without one.
     """
 
     def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:
@@ -42,7 +45,7 @@ class Workers:
         self._threads = [
             # Python ends without waiting for these threads.
             Thread(
-                target=self._noting_failures(self._inheriting(work)),
+                target=self._noting_failures(inheriting(spark, work)),
                 args=(each,),
                 name=f"spark-ext-lakehouse-{each}",
                 daemon=True,
@@ -85,7 +88,7 @@ class Workers:
             remove(tag)
 
     def cancel(self) -> None:
-        """Cancels the jobs of all tables. They have the errors of a session that does not answer.
+        """Cancels the jobs of all tables, and ignores the errors of a session that has ended.
 
         A job may begin after the cancellation of the job before, so the caller repeats this.
         """
@@ -96,7 +99,7 @@ class Workers:
 
     @property
     def _tags(self) -> tuple[Callable[[str], object], ...]:
-        """The functions that add a tag to the thread, remove it, and cancel its jobs.
+        """Returns the functions that add a tag to the thread, remove it, and cancel its jobs.
 
         `SparkSession.interruptTag` of a classic session finds only tags of the calling thread.
         """
@@ -116,28 +119,29 @@ class Workers:
 
         return noting
 
-    def _inheriting(self, work: Callable[[int], None]) -> Callable[[int], None]:
-        if is_connect(self._spark):
-            tags = set(self._spark.getTags())
 
-            def with_tags(number: int) -> None:
-                for tag in tags:
-                    self._spark.addTag(tag)
-                work(number)
+def inheriting(spark: SparkSession, work: Callable[[_A], _T]) -> Callable[[_A], _T]:
+    """Returns the work of a thread, with a copy of the local properties and tags of the caller."""
+    if is_connect(spark):
+        tags = set(spark.getTags())
 
-            return with_tags
-        if not self._has_properties:
-            return work
+        def with_tags(argument: _A) -> _T:
+            for tag in tags:
+                spark.addTag(tag)
+            return work(argument)
 
-        from pyspark.util import inheritable_thread_target
+        return with_tags
+    if not has_thread_properties(spark):
+        return work
 
-        # A copy of the properties for each thread.
-        inheriting: Callable[[int], None] = inheritable_thread_target(self._spark)(work)
-        return inheriting
+    from pyspark.util import inheritable_thread_target
+
+    inherited: Callable[[_A], _T] = inheritable_thread_target(spark)(work)
+    return inherited
 
 
 def has_thread_properties(spark: SparkSession) -> bool:
-    """Returns whether each thread of Python has a thread of the JVM, with properties of its own.
+    """Returns whether each thread of Python has a thread of the JVM, with its own properties.
 
     Without PYSPARK_PIN_THREAD, any thread of the JVM may run a call, and a property would affect
     other calls.

@@ -24,8 +24,8 @@ from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Field, Path, Schema, lower, walk
 from spark_ext.model.usage import parsed_flag
 
-# Delta, DeltaOperations.scala. RESTORE and CLONE bring columns with the ids and names of another
-# version or table; CLONE and CONVERT bring files with columns that the log never had.
+# Delta, DeltaOperations.scala. RESTORE and CLONE add columns with the ids and names of another
+# version or table; CLONE and CONVERT add files with columns that the log never had.
 CLONE: Final = "CLONE"
 CONVERT: Final = "CONVERT"
 RESTORE: Final = "RESTORE"
@@ -48,7 +48,7 @@ class Column:
 
     @property
     def nested_ids(self) -> Mapping[str, Any]:
-        """The ids of its elements, keys and values, by path; empty if they are no object."""
+        """Returns the ids of its elements, keys and values by path; empty if invalid."""
         ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
         return ids if isinstance(ids, dict) else {}
 
@@ -70,32 +70,32 @@ class State:
 
     @property
     def mode(self) -> str:
-        """The column mapping mode, in lower case; an unknown mode as well."""
+        """Returns the column mapping mode, in lower case; an unknown mode as well."""
         return str(self.metadata.configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)).lower()
 
     @property
     def is_mapped(self) -> bool:
-        """Whether column mapping is on. In an unknown mode it is."""
+        """Returns whether column mapping is on. In an unknown mode it is."""
         return self.mode != MODE_NONE
 
     @property
     def is_tracked(self) -> bool:
-        """Whether the protocol lists the feature of usage tracking."""
+        """Returns whether the protocol lists the feature of usage tracking."""
         return self.protocol.has_writer_feature(FEATURE_NAME)
 
     @property
     def is_catalog_managed(self) -> bool:
-        """Whether a catalog ratifies the commits of the table, and maintains it."""
+        """Returns whether a catalog ratifies the commits of the table, and maintains it."""
         return any(map(self.protocol.has_writer_feature, CATALOG_MANAGED_FEATURES))
 
     @property
     def flag(self) -> bool | None:
-        """The flag of usage tracking; None if it is missing or no boolean."""
+        """Returns the flag of usage tracking; None if it is missing or not a boolean."""
         return parsed_flag(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
 
     @property
     def max_column_id(self) -> int | None:
-        """The highest column id ever used; None if the property is missing or no integer."""
+        """Returns the highest column id ever used; None if it is missing or not an integer."""
         try:
             return int(self.metadata.configuration[MAX_COLUMN_ID])
         except (KeyError, TypeError, ValueError):
@@ -103,12 +103,12 @@ class State:
 
     @property
     def operation(self) -> str | None:
-        """The operation of the commit; None if it is not known."""
+        """Returns the operation of the commit; None if it is not known."""
         return None if self.commit is None else self.commit.operation
 
     @property
     def may_bring_columns(self) -> bool:
-        """Whether the columns may come from another table or version, with names and ids.
+        """Returns whether the columns may come from another table or version, with names and ids.
 
         A writer may omit `commitInfo`, so the operation may be unknown.
         """
@@ -116,7 +116,7 @@ class State:
 
     @property
     def may_bring_files(self) -> bool:
-        """Whether the files may come from another table; unknown operations may bring some."""
+        """Returns whether files may come from another table, as by an unknown operation."""
         return self.operation in (None, CLONE, CONVERT)
 
     def name_in_files(self, column: Column) -> Path:
@@ -129,7 +129,7 @@ class State:
 
     @cached_property
     def names_in_files(self) -> Mapping[Path, Column]:
-        """Every column by its `name_in_files`; the first one if two have the same."""
+        """Returns every column by its `name_in_files`; the first one if two have the same."""
         found: dict[Path, Column] = {}
         for column in self.columns:
             found.setdefault(self.name_in_files(column), column)
@@ -137,7 +137,7 @@ class State:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Every column, parents first; empty if the schema cannot be read."""
+        """Returns every column, parents first; empty if the schema cannot be read."""
         schema = self.metadata.schema
         return () if schema is None else columns_of(schema)
 
@@ -184,18 +184,18 @@ def states(log: TableLog) -> tuple[State, ...]:
     return tuple(found)
 
 
-def since(states: Sequence[State], is_so: Callable[[State], bool]) -> int | None:
+def since(states: Sequence[State], holds: Callable[[State], bool]) -> int | None:
     """Returns the version since which a condition holds; None if it does not hold now."""
     version = None
     for state in reversed(states):
-        if not is_so(state):
+        if not holds(state):
             break
         version = state.version
     return version
 
 
 def _oldest_checkpoint(log: TableLog) -> Summary | None:
-    # Between an older one and the first commit, changes would be missing.
+    # Changes between an older checkpoint and the first commit would be missing.
     first_commit = log.last_version + 1 if log.first_commit is None else log.first_commit
     whole = (
         summary

@@ -76,10 +76,10 @@ class ColumnErasure:
 
     Args:
         verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if some place has its
-            data; `UNKNOWN`, if something that cannot be read or told may have it; `ERASED`, if the
-            table had the column, and nothing is left; `NEVER_HAD`, if the log knows of no such
+            data; `UNKNOWN`, if something unreadable or ambiguous may have it; `ERASED`, if the
+            table had the column, and no data remains; `NEVER_HAD`, if the log knows of no such
             column since `oldest_version`.
-        column: The name or shell pattern that was asked for; None for every dropped column.
+        column: The requested name or shell pattern; None for every dropped column.
         table_id: The id in the table's metadata.
         location: The path of the table.
         version: The newest version.
@@ -88,7 +88,7 @@ class ColumnErasure:
         oldest_timestamp: The time of that version; None if it is not known.
         live_columns: Columns of the newest version that have, or had, the name.
         columns: Dropped columns that had the name; columns of files whose name no schema contains,
-            since they may have had it; and a row without names if none of these exists, and some
+            because they may have had it; and a row without names if none of these exists, and some
             files cannot be read.
         names_in_log: Names that match, and that no schema of the known history contains.
         unnamed_columns: Physical paths of columns in files or statistics that may have had the

@@ -15,7 +15,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.concurrency.statements import DISABLE_MAPPING, named_condition
+import spark_ext
+from spark_ext import UsageTracking
+from tests.concurrency.statements import REMOVE_MAPPING, named_condition
 from tests.concurrency.stops import STOPS, Stop
 from tests.support.custom_sessions import session
 from tests.support.delta_table import Table
@@ -26,8 +28,9 @@ from tests.support.table_files import Row
 from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"
+OUTCOME = "outcome"
 TURNS = 2
-SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # stands in each commit
+SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # every commit contains it
 TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_APPEND"}
 WORKER = """
 import sys, threading
@@ -35,19 +38,19 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from spark_ext.process import __main__ as worker
 
-def stand_still(self, question, request):
+def block(self, question, request):
     Path({reached!r}).touch()
     threading.Event().wait()
 
-worker.RuleService.ask = stand_still
+worker.RuleService.ask = block
 worker.main()
 """
 
 
 def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
-    """Runs the statements of some stops, each on a table of its own and held at its stop.
+    """Runs the statements of some stops, each on a separate table, and holds each at its stop.
 
-    The one in the call of the rules is the last, since no other gets an answer from then on.
+    The statement that is held in a rule call runs last, because the rule process stops answering.
     """
     spark = _tiny_session(home, jars)
     known = {str(stop): stop for stop in STOPS}
@@ -60,33 +63,76 @@ def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
         if stop.step:
             HeldStatement(spark, run, stop.step, stop.nth).__enter__()
         else:
-            reached = _make_rules_stand_still(spark, home)
+            reached = _block_rules(spark, home)
             threading.Thread(target=run, daemon=True).start()
             wait_until(reached.exists, "the rule call")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 
 
-def hold_while_copying(home: Path, jars: list[str]) -> None:
-    """Switches column mapping off a table on the odd storage, whose first copy is never closed."""
+def align(table: Table) -> str:
+    found = UsageTracking.forName(table.spark, table.name).align_names(progress=None)
+    return "ALIGNED" if found.aligned else "NOT_ALIGNED"
+
+
+def remove_from_all(table: Table) -> str:
+    """Removes column mapping from the table and its neighbour, and returns the outcomes."""
+    report = spark_ext.remove_column_mapping(
+        table.spark,
+        *(
+            table.name.split("`")[1].replace(str(table.path), str(each))
+            for each in pair(table.path)
+        ),
+        parallel=1,
+        progress=None,
+    )
+    return " ".join(each.outcome for each in report.tables)
+
+
+def pair(path: Path) -> tuple[Path, Path]:
+    """Returns the tables of a lakehouse: one whose removal is metadata only, and another."""
+    return path.with_name("free"), path
+
+
+COPYING: dict[str, Callable[[Table], object]] = {
+    "removal": lambda table: REMOVE_MAPPING.run(table, True),
+    "alignment": align,
+    "lakehouse": remove_from_all,
+}
+"""Calls that copy the files of a table."""
+
+
+def hold_while_copying(home: Path, jars: list[str], what: str) -> None:
+    """Makes a call on the odd storage, whose first copy is closed if its gate is removed.
+
+    Writes the result of the call to a file, or the condition of its error.
+    """
     spark = with_odd_disk(session(home, jars).master("local[1]")).getOrCreate()
     disk = OddDisk(spark, home / "disk")
     disk.hold()
     table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")
-    threading.Thread(target=lambda: DISABLE_MAPPING.run(table, True), daemon=True).start()
-    wait_until(lambda: disk.is_waiting, "a copy begun")
+
+    def run() -> None:
+        try:
+            result = str(COPYING[what](table))
+        except Exception as error:
+            result = str(named_condition(error))
+        write_whole(home / OUTCOME, result)
+
+    threading.Thread(target=run, daemon=True).start()
+    wait_until(lambda: disk.is_waiting or (home / OUTCOME).exists(), "a copy")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 
 
 def _tiny_session(home: Path, jars: list[str]) -> SparkSession:
-    """Returns a session for a few rows, which leaves the cores to other processes."""
+    """Returns a session for a few rows that uses one core."""
     builder = session(home, jars).master("local[1]")
     builder.config("spark.ui.showConsoleProgress", "false")
     return builder.getOrCreate()
 
 
-def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
+def _block_rules(spark: SparkSession, home: Path) -> Path:
     reached = home / "reached"
     (home / "worker.py").write_text(WORKER.format(reached=str(reached)))
     interpreter = home / "python"
@@ -99,7 +145,7 @@ def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Writes a file at once: a reader sees nothing or all."""
+    """Writes a file atomically."""
     part = file.with_suffix(".part")
     part.write_text(text)
     part.rename(file)
@@ -107,7 +153,7 @@ def write_whole(file: Path, text: str) -> None:
 
 @dataclass
 class Written:
-    """The statements of a writer that reported success."""
+    """Counts the successful statements of a writer."""
 
     rows: list[Row] = field(default_factory=list)
     columns: set[str] = field(default_factory=set)
@@ -116,8 +162,10 @@ class Written:
     """The number of conflicts after which the writer repeated a statement."""
 
 
-def write_along(home: Path, jars: list[str], path: Path, writer: int, writers: int) -> Written:
-    """Appends, adds, renames and drops while others do; each statement until it succeeds."""
+def write_beside_others(
+    home: Path, jars: list[str], path: Path, writer: int, writers: int
+) -> Written:
+    """Runs statements beside other writers, and repeats each statement until it succeeds."""
     spark = _tiny_session(home / str(writer), jars)
     spark.conf.set(SIGNATURE, str(writer))
     table = Table(spark, path)
@@ -167,7 +215,7 @@ def _persist(statement: Callable[[], object], written: Written) -> None:
             statement()
         except (PySparkException, Py4JJavaError) as error:
             if named_condition(error) not in TRY_AGAIN or time.monotonic() > deadline:
-                # One of py4j's holds a connection, which cannot travel between processes.
+                # A py4j error contains a connection, which cannot be sent to another process.
                 raise AssertionError(str(error)) from None
             written.lost += 1
         else:

@@ -1,69 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements that race, and what each makes of a table.
+"""Contains the statements that race, and the effect of each on a table.
 
-The effects are written from the RFC and from what the statements mean, not from our rules.
+The effects follow the RFC and the meaning of the statements, not our rules.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.table_files import Row
+from tests.support.flat_tables import renamed, replaced, with_column, with_rows, without
+from tests.support.reference_model import Column, Row, State
 
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 EARLY_VERSION = 1
-EARLY_COLUMNS = ("a", "b")
+EARLY_COLUMNS = (Column("a", "INT", key="a"), Column("b", "STRING", key="b"))
 EARLY_ROWS: tuple[Row, ...] = ({"a": 1, "b": "x"}, {"a": 2, "b": "y"})
 LATE_ROW: Row = {"a": 3, "b": "z", "c": 30}
 
 
 @dataclass(frozen=True)
-class State:
-    """A table as its user knows it. An untracked table has no flag."""
-
-    is_mapped: bool
-    flag: str | None
-    columns: tuple[str, ...] = (*EARLY_COLUMNS, "c")
-    rows: tuple[Row, ...] = (*EARLY_ROWS, LATE_ROW)
-
-    def with_row(self, **row: object) -> State:
-        return replace(self, rows=(*self.rows, row))
-
-    def with_columns(self, *columns: str) -> State:
-        return replace(self, columns=columns)
-
-    def used(self) -> State:
-        """After a drop or rename."""
-        return replace(self, flag="true") if self.flag and self.is_mapped else self
-
-    def early(self) -> State:
-        """Returns the state with the columns and rows of the early version."""
-        return replace(self, columns=EARLY_COLUMNS, rows=EARLY_ROWS).used()
-
-    def renamed(self, old: str, new: str) -> State:
-        def name(column: str) -> str:
-            return new if column == old else column
-
-        rows = tuple({name(key): value for key, value in row.items()} for row in self.rows)
-        return replace(self, columns=tuple(map(name, self.columns)), rows=rows).used()
-
-    def without(self, dropped: str) -> State:
-        columns = tuple(column for column in self.columns if column != dropped)
-        rows = tuple({k: v for k, v in row.items() if k != dropped} for row in self.rows)
-        return replace(self, columns=columns, rows=rows).used()
-
-
-@dataclass(frozen=True)
 class Kind:
-    """The state of a table at the start of a race."""
+    """Describes a table at the start of a race."""
 
     is_tracked: bool = True
     is_mapped: bool = True
@@ -73,14 +39,16 @@ class Kind:
 
     @property
     def state(self) -> State:
-        flag = "true" if self.is_used else "false"
-        state = State(self.is_mapped, flag if self.is_tracked else None)
-        return replace(state, rows=()) if self.is_empty else state
+        early = State(EARLY_COLUMNS, "name" if self.is_mapped else "none", self.is_tracked)
+        state = with_rows(early.created(), EARLY_ROWS)
+        state = with_column(state, "x" if self.is_used else "c", "c", "INT")
+        state = renamed(state, "c", "c") if self.is_used else state
+        return state.rewritten(() if self.is_empty else (*EARLY_ROWS, LATE_ROW))
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement on a table that has, or has not, column mapping."""
+    """Describes a statement. `run` gets whether the table has column mapping."""
 
     name: str
     run: Callable[[Table, bool], object]
@@ -91,7 +59,7 @@ class Statement:
 
 
 class Tables:
-    """Copies of one table of each kind, of which the versions are made only once."""
+    """Copies tables. The original of each kind is made once."""
 
     def __init__(self, spark: SparkSession, home: Path) -> None:
         self._spark = spark
@@ -141,12 +109,22 @@ def create_as_select(table: Table, verb: str = "CREATE") -> None:
 
 
 def _clone_over(table: Table, is_mapped: bool) -> None:
-    # The source is the same table at a version with rows: only an empty table may be cloned over.
+    # Only an empty table may be cloned over. The source is the same table at a version with rows.
     source = table.path.with_name(f"{table.path.name}-source")
     table.spark.sql(
         f"CREATE OR REPLACE TABLE {table.name} "
         f"SHALLOW CLONE delta.`{source}` VERSION AS OF {EARLY_VERSION}"
     )
+
+
+def _early(state: State) -> State:
+    """Returns the early version of a table that has the mode and the feature from its start."""
+    early = State(EARLY_COLUMNS, state.mode, state.is_tracked).created()
+    return early.rewritten(EARLY_ROWS)
+
+
+def _replaced(state: State) -> State:
+    return replaced(state, _early(state), state.mode, [{"a": 7, "b": "r"}])
 
 
 def _altering(change: str) -> Callable[[Table, bool], None]:
@@ -156,62 +134,68 @@ def _altering(change: str) -> Callable[[Table, bool], None]:
 APPEND = Statement(
     "append",
     lambda table, is_mapped: table.insert("(9, 'w', 90)"),
-    lambda state: state.with_row(a=9, b="w", c=90),
+    lambda state: with_rows(state, [{"a": 9, "b": "w", "c": 90}]),
 )
 APPEND_WITH_NEW_COLUMN = Statement(
     "append with mergeSchema",
     _append_with_new_column,
-    lambda state: state.with_columns(*state.columns, "d").with_row(a=8, b="v", c=80, d=800),
+    lambda state: with_rows(
+        with_column(state, "d", "d", "INT"), [{"a": 8, "b": "v", "c": 80, "d": 800}]
+    ),
 )
 RENAME = Statement(
-    "rename", _altering("RENAME COLUMN b TO e"), lambda state: state.renamed("b", "e")
+    "rename", _altering("RENAME COLUMN b TO e"), lambda state: renamed(state, "b", "e")
 )
-DROP = Statement("drop", _altering("DROP COLUMN c"), lambda state: state.without("c"))
+DROP = Statement("drop", _altering("DROP COLUMN c"), lambda state: without(state, "c"))
 ADD = Statement(
     "add",
     _altering("ADD COLUMN f INT"),
-    lambda state: state.with_columns(*state.columns, "f"),
+    lambda state: with_column(state, "f", "f", "INT"),
 )
 ENABLE_TRACKING = Statement(
     "enable tracking",
     _altering(f"SET TBLPROPERTIES ({TRACKED})"),
-    lambda state: replace(state, flag="true" if state.is_mapped else "false"),
+    State.tracking_enabled,
 )
 ENABLE_MAPPING = Statement(
     "enable mapping",
     _altering(f"SET TBLPROPERTIES ({NAME_MODE})"),
-    lambda state: replace(state, is_mapped=True),
+    lambda state: state if state.is_mapped else state.mapping_enabled(),
 )
-DISABLE_MAPPING = Statement(
-    "disable mapping",
+REMOVE_MAPPING = Statement(
+    "remove mapping",
     _altering(f"SET TBLPROPERTIES ({NONE_MODE})"),
-    lambda state: replace(state, is_mapped=False),
+    State.mapping_disabled,
 )
 RESTORE = Statement(
     "restore",
     lambda table, is_mapped: table.spark.sql(
         f"RESTORE TABLE {table.name} TO VERSION AS OF {EARLY_VERSION}"
     ),
-    State.early,
+    lambda state: state.restored(_early(state)),
 )
-REPLACE = Statement(
-    "replace",
-    _replace,
-    lambda state: replace(state, columns=EARLY_COLUMNS, rows=({"a": 7, "b": "r"},)).used(),
-)
-CLONE_OVER = Statement("clone over", _clone_over, State.early)
+REPLACE = Statement("replace", _replace, _replaced)
+CLONE_OVER = Statement("clone over", _clone_over, lambda state: _early(state).cloned_over(state))
 CREATE_AS_SELECT = Statement(
     "create as select",
     lambda table, is_mapped: create_as_select(table),
-    lambda state: replace(state, columns=EARLY_COLUMNS, rows=({"a": 7, "b": "r"},)),
+    lambda state: _early(state).rewritten([{"a": 7, "b": "r"}]),
 )
 DROP_MAPPING_FEATURE = Statement(
     "drop the mapping feature",
     _altering("DROP FEATURE columnMapping"),
-    lambda state: replace(state, is_mapped=False),
+    State.mapping_disabled,
 )
 
-# Those that race, each of which makes one commit on a table that is there.
+ALIGN = Statement(
+    "align",
+    lambda table, is_mapped: UsageTracking.forName(table.spark, table.name).align_names(
+        progress=None
+    ),
+    State.aligned,
+)
+
+# The statements that race. Each makes one commit on an existing table.
 STATEMENTS = (
     APPEND,
     APPEND_WITH_NEW_COLUMN,
@@ -220,7 +204,7 @@ STATEMENTS = (
     ADD,
     ENABLE_TRACKING,
     ENABLE_MAPPING,
-    DISABLE_MAPPING,
+    REMOVE_MAPPING,
     RESTORE,
     REPLACE,
     CLONE_OVER,
@@ -228,13 +212,12 @@ STATEMENTS = (
 
 
 def kind_for(*statements: Statement) -> Kind:
-    """A table on which each of the statements is possible, with the flag false where tracked.
+    """Returns a table on which all statements are possible. Its flag is false or absent.
 
-    In the six pairs of ENABLE_MAPPING with RENAME, DROP or DISABLE_MAPPING the table is mapped
-    already: there, enabling is a commit that sets the mode to what it is and changes nothing
-    else, unless it comes after disabling.
+    ENABLE_MAPPING changes nothing on a mapped table. RENAME, DROP and REMOVE_MAPPING need a mapped
+    table, so ENABLE_MAPPING may run on one beside them.
     """
-    needs_mapping = {RENAME, DROP, DISABLE_MAPPING}.intersection(statements)
+    needs_mapping = {RENAME, DROP, REMOVE_MAPPING}.intersection(statements)
     return Kind(
         is_tracked=ENABLE_TRACKING not in statements,
         is_mapped=ENABLE_MAPPING not in statements or bool(needs_mapping),
@@ -243,7 +226,7 @@ def kind_for(*statements: Statement) -> Kind:
 
 
 def named_condition(error: BaseException) -> str | None:
-    """The condition without its subclass; Delta's exceptions have it in the text only."""
+    """Returns the condition without subclass. Exceptions of Delta have it in the text only."""
     text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
     named = re.match(r"\[([A-Z_]+)(\.[A-Z_]+)?\]", text)
     return named[1] if named else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each check finds its defect and nothing else."""
+"""Tests that each check finds its defect and nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.audited import findings
 
 @pytest.fixture(scope="module")
 def workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
-    """Returns a workshop with every defect."""
+    """Yields a workshop with every defect."""
     folder = tmp_path_factory.mktemp("golden")
     with plain_session(spark, folder) as plain:
         workshop = Workshop(folder, spark, plain)
@@ -95,7 +95,7 @@ def test_jvm_reads_the_same_log_as_python(workshop: Workshop) -> None:
 
 
 def comparable(log: dict[str, Any]) -> dict[str, Any]:
-    """Returns a log without the differences that both readers may have."""
+    """Returns a log without the differences that the two readers may have."""
     for group in log["files"]:
         for problem in ("problem", "vectorProblem"):
             if group[problem] not in (None, "missing"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE ADD COLUMN(S)."""
+"""Tests ALTER TABLE ADD COLUMN(S)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.table_log import TableLog, is_uuid_name
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 
-# Every place that a field can be added to, each with a field `x`.
+# Every place to which a field can be added, each with a field `x`.
 NESTED = (
     "a INT, s STRUCT<x: INT, t: STRUCT<x: INT>>, r ARRAY<STRUCT<x: INT>>,"
     " m MAP<STRUCT<x: INT>, STRUCT<x: INT>>"
@@ -41,7 +41,7 @@ def is_kept(before: TableLog, after: TableLog) -> bool:
     )
 
 
-# While nothing was dropped or renamed.
+# Tables without drops and renames.
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -215,7 +215,7 @@ def test_new_columns_at_every_level_have_uuid_names_once_the_flag_is_true(table:
     assert table.rows("new, s.new, r[0].new, z") == [(None, None, None, None)]
 
 
-def test_files_written_after_a_drop_carry_uuid_names_for_new_columns_only(table: Table) -> None:
+def test_files_written_after_a_drop_have_uuid_names_for_new_columns_only(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("DROP COLUMN b")
     table.alter("ADD COLUMN c INT")

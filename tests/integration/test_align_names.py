@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`align_names()`: physical names become the logical names, ids and column mapping are kept."""
+"""Tests `align_names()`: names become logical names, and ids and column mapping are kept."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Interrupted(Exception):
 
 @made_once
 def misled(table: Table, *properties: str) -> Table:
-    """Creates a table with a column renamed and its old name used again, and columns dropped."""
+    """Makes a table with dropped columns, and a renamed column whose old name a new column has."""
     table.create(
         "id INT, city STRING, gone INT, s STRUCT<x: INT, y: INT>, l ARRAY<STRUCT<z: INT>>",
         *properties,
@@ -69,7 +69,7 @@ def align(
 
 
 def ids(table: Table) -> tuple[dict[str, Any], int]:
-    """The id of each column, and the highest id that the table has used."""
+    """Returns the id of each column, and the highest id that was assigned."""
     return table.log.ids, table.log.max_column_id
 
 
@@ -89,7 +89,7 @@ def assert_aligned(table: Table, before: tuple[dict[str, Any], int] | None = Non
 
 
 def assert_no_other_names(schema: pyarrow.Schema) -> None:
-    """No field of Spark's schema in the footer has a physical name that differs from its name."""
+    """Asserts that Spark's schema in a footer has no physical name that differs from the name."""
 
     def look(value: dict[str, Any]) -> dict[str, Any]:
         physical = value.get("metadata", {}).get("delta.columnMapping.physicalName")
@@ -131,7 +131,7 @@ def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:
         align(table)
 
 
-def test_table_in_mode_id_is_refused_unless_asked(table: Table) -> None:
+def test_table_in_mode_id_is_refused_without_the_option(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
 
     with table.no_commit(), pytest.raises(ModeIdLostError):
@@ -150,7 +150,7 @@ def test_names_that_are_invalid_in_files_are_refused(
         with table.no_commit(), pytest.raises(CannotAlignNamesError) as refused:
             align(table, dry_run=dry_run)
         assert refused.value.params["reasons"].startswith("INVALID_COLUMN_NAME")
-        # Nobody wants column mapping removed.
+        # The error is about the alignment, not about a removal.
         assert "cannot be removed" not in str(refused.value)
 
 
@@ -220,7 +220,7 @@ def test_align_renames_every_column_in_files_and_keeps_mapping_and_ids(
     assert (again.aligned, again.done, again.cost) == (True, (), "NOTHING")
 
 
-def test_table_in_mode_id_returns_in_mode_name_when_asked(table: Table) -> None:
+def test_table_in_mode_id_is_aligned_in_mode_name_with_the_option(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
     before = ids(table)
 
@@ -244,7 +244,7 @@ def test_untracked_table_with_logical_names_is_tracked_without_copies(table: Tab
     assert table.log.live_files == files
 
 
-@pytest.mark.skipif(not LIKE_TAKES_PATHS, reason="CREATE TABLE LIKE takes no path")
+@pytest.mark.skipif(not LIKE_TAKES_PATHS, reason="CREATE TABLE LIKE accepts no path")
 def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path: Path) -> None:
     misled(table, NAME_MODE)
     like = Table(table.spark, tmp_path / "like")
@@ -308,7 +308,7 @@ def test_align_keeps_other_features_rows_and_properties(
     assert len(table.rows()) == len(rows) + 1
 
 
-def test_align_takes_a_name_of_the_catalog(spark: SparkSession, named_table: Table) -> None:
+def test_align_accepts_a_name_of_the_catalog(spark: SparkSession, named_table: Table) -> None:
     misled(named_table, TRACKED, NAME_MODE)
 
     assert UsageTracking.forName(spark, "named").align_names(progress=None).aligned
@@ -317,7 +317,7 @@ def test_align_takes_a_name_of_the_catalog(spark: SparkSession, named_table: Tab
 
 
 @pytest.mark.parametrize("folder", ["${spark.app.name}", *in_matrix("it's `so`", "a\\b", "é ; ü")])
-def test_align_takes_a_path_with_any_characters(
+def test_align_accepts_a_path_with_any_characters(
     spark: SparkSession, tmp_path: Path, folder: str
 ) -> None:
     table = misled(Table(spark, tmp_path / "t"), TRACKED, NAME_MODE)
@@ -342,7 +342,7 @@ def test_progress_reports_each_statement(table: Table) -> None:
 
 
 def at_statement(number: int, act: Callable[[], object]) -> Callable[[Progress], None]:
-    """Acts just before the statement of this number begins."""
+    """Returns a callback that acts just before the statement of this number begins."""
     begun: list[str] = []
 
     def watch(progress: Progress) -> None:
@@ -362,7 +362,7 @@ def interrupt() -> None:
 @pytest.mark.parametrize(
     "properties", [(TRACKED, NAME_MODE), *in_matrix(((NAME_MODE,),), ((TRACKED, ID_MODE),))]
 )
-def test_interrupted_call_continues_and_keeps_ids(
+def test_interrupted_alignment_continues_and_keeps_ids(
     table: Table, properties: tuple[str, ...], number: int
 ) -> None:
     misled(table, *properties)
@@ -371,8 +371,8 @@ def test_interrupted_call_continues_and_keeps_ids(
     with suppress(Interrupted):
         align(table, at_statement(number, interrupt), to_name_mode=True)
 
-    left = align(table, dry_run=True, to_name_mode=True)
-    assert left.statements == planned[number:]
+    planned_again = align(table, dry_run=True, to_name_mode=True)
+    assert planned_again.statements == planned[number:]
     rest = align(table, to_name_mode=True)
 
     assert done(rest) == planned[number:]
@@ -389,10 +389,10 @@ def untrack(table: Table) -> None:
     ("number", "other"),
     [(1, align), (2, untrack), *in_matrix(*((number, align) for number in (0, 2, 3, 4)))],
 )
-def test_align_continues_when_another_call_takes_a_step(
+def test_align_continues_when_another_call_runs_a_step(
     table: Table, number: int, other: Callable[[Table], object]
 ) -> None:
-    """The other call runs when this call has decided on its statement of this number."""
+    """The other call runs just before the statement of this number."""
     misled(table, TRACKED, NAME_MODE)
 
     with suppress(AlignmentConflictError):
@@ -439,7 +439,7 @@ def test_align_continues_after_a_failed_mapping_is_repaired(
     version = table.log.version
 
     rules()
-    table.insert("(3, NULL, NULL, NULL, NULL)")  # any writer may, meanwhile
+    table.insert("(3, NULL, NULL, NULL, NULL)")  # any writer may write here
     align(table)
 
     assert operations(table, version) == ["WRITE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES"]
@@ -546,7 +546,7 @@ def test_ids_used_after_a_restored_version_are_not_reused(
     assert ids(table) == (before, most + 1)
 
 
-def test_removal_without_alignment_numbers_columns_anew(table: Table) -> None:
+def test_removal_without_alignment_numbers_columns_again(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
     usage(table).remove_column_mapping(progress=None)
     assert MAX_COLUMN_ID not in table.log.configuration

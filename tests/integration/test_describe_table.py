@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Information about tracking: DESCRIBE, SHOW and `UsageTracking`."""
+"""Tests what DESCRIBE, SHOW and `UsageTracking` report about tracking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.table_log import FEATURE, FLAG
 
 
-def tracking_by_both_means(table: Table) -> list[UsageTracking]:
+def tracking_by_name_and_path(table: Table) -> list[UsageTracking]:
     return [
         UsageTracking.forName(table.spark, table.name),
         UsageTracking.forPath(table.spark, str(table.path)),
@@ -79,7 +79,7 @@ def test_one_property_can_be_shown(table: Table) -> None:
 
 def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
     named_table.create("a INT, b INT")
-    both = tracking_by_both_means(named_table)
+    both = tracking_by_name_and_path(named_table)
 
     def answers() -> list[bool | None]:
         return [tracking.has_dropped_or_renamed for tracking in both]
@@ -100,18 +100,18 @@ def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "answer"),
+    ("written", "answer"),
     [(None, True), ("", True), ("maybe", True), ("FALSE", False), ("True", True)],
 )
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
 def test_flag_of_another_writer_is_true_unless_false(
-    table: Table, left: str | None, answer: bool
+    table: Table, written: str | None, answer: bool
 ) -> None:
     table.create_tracked("a INT")
     metadata = table.log.metadata
     metadata["configuration"].pop(FLAG)
-    if left is not None:
-        metadata["configuration"][FLAG] = left
+    if written is not None:
+        metadata["configuration"][FLAG] = written
     table.log.append_foreign({"metaData": metadata})
 
     tracking = UsageTracking.forPath(table.spark, str(table.path))
@@ -129,7 +129,7 @@ def test_stale_flag_of_an_untracked_table_is_ignored(table: Table) -> None:
     assert UsageTracking.forPath(table.spark, str(table.path)).has_dropped_or_renamed is None
 
 
-# Nothing else changes.
+# Statements that tracking does not change.
 
 
 def test_history_shows_no_further_operations(table: Table) -> None:

@@ -391,7 +391,7 @@ def test_files_with_unreadable_footers_are_unknown(table: Table) -> None:
     assert found.unknown_files.num_files == 2
     assert (found.gone, result.gone) == (False, False)
     assert [step.step for step in found.steps] == ["REWRITE", "VACUUM"]
-    assert "(files that nobody can read)" in repr(result)
+    assert "(unreadable files)" in repr(result)
 
 
 def with_vector(table: Table) -> Path:
@@ -484,7 +484,7 @@ def test_predicate_is_unknown_when_commit_is_older_than_every_schema(table: Tabl
 
 
 def test_columns_of_a_clone_hide_no_dropped_column(table: Table, tmp_path: Path) -> None:
-    """The other table's columns have the ids and names of the dropped columns."""
+    """Columns of the other table have the ids and names of the dropped columns."""
     top_level(table)
     source = Table(table.spark, tmp_path / "source").create_tracked("id INT, secret STRING")
     table.spark.sql(f"DELETE FROM {table.name}")
@@ -509,7 +509,7 @@ def map_anew(table: Table) -> None:
 def test_column_added_after_names_were_aligned_hides_no_dropped_column(
     table: Table, again: Callable[[Table], None], id: int
 ) -> None:
-    """The new column has the physical name of the dropped one, or, mapped anew, its id."""
+    """The new column has the physical name of the dropped column or, if mapped again, its id."""
     top_level(table)
     assert table.log.at(0).columns["secret"] == (2, "secret")
     again(table)
@@ -541,7 +541,7 @@ def test_log_file_is_unknown_when_its_checksum_differs(table: Table) -> None:
     commit.write_text(text)
 
 
-def test_column_is_gone_when_the_log_contains_its_name_only(table: Table) -> None:
+def test_column_is_erased_when_the_log_contains_its_name_only(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.alter("DROP COLUMN secret")
     table.insert("(1)")
@@ -552,7 +552,7 @@ def test_column_is_gone_when_the_log_contains_its_name_only(table: Table) -> Non
     assert (found.versions, found.first_version, found.last_version) == (1, 0, 0)
 
 
-def test_column_is_not_dropped_when_restore_brought_it_back(table: Table) -> None:
+def test_column_is_not_dropped_when_restore_restored_it(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE)
     table.insert(f"(1, '{MARKER}')")
     table.alter("DROP COLUMN secret")
@@ -565,7 +565,7 @@ def test_column_is_not_dropped_when_restore_brought_it_back(table: Table) -> Non
     assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
 
 
-# As users ask for it.
+# Calls of users.
 
 
 def test_sql_and_python_return_the_same(table: Table) -> None:
@@ -597,7 +597,9 @@ def test_text_and_html_contain_columns_and_steps(table: Table) -> None:
     assert result._repr_html_().count("<table>") == 2
 
 
-def test_command_has_exit_code(table: Table, named_table: Table, capsys: Any) -> None:
+def test_command_has_the_documented_exit_code(
+    table: Table, named_table: Table, capsys: Any
+) -> None:
     named_table.create_tracked()
     top_level(table)
 
@@ -605,7 +607,7 @@ def test_command_has_exit_code(table: Table, named_table: Table, capsys: Any) ->
     assert "NEVER_HAD" in capsys.readouterr().out
     assert main(["dropped", "named", str(table.path), "--json"]) == 1
     sums, _, of_table = map(json.loads, capsys.readouterr().out.splitlines())
-    assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1, "NEVER_HAD": 1}
+    assert sums["verdicts"] == {"STILL_PRESENT": 1, "NEVER_HAD": 1}
     (as_json,) = of_table["erasure"]["columns"]
     assert (as_json["path"], as_json["gone"]) == ("secret", False)
     assert as_json["liveFiles"]["numFiles"] == 1
@@ -632,7 +634,7 @@ def test_commands_of_the_page_run(named_table: Table, tmp_path: Path, capsys: An
     assert json.loads((tmp_path / "ssn.json").read_text())["verdict"] == "NEVER_HAD"
 
 
-# One reading of a table: the audit reads the same files, and reads them in the same way.
+# The audit reads the same files in the same way.
 
 
 def test_audit_and_erasure_read_the_same_statistics_when_a_checkpoint_has_structs_only(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors name the version if a statement fails after its commit."""
+"""Tests that errors name the version if a statement fails after its commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 @pytest.fixture
 def broken_property(table: Table) -> Iterator[Callable[[], Table]]:
-    """Returns a function that makes statements fail after their commit, by an invalid property."""
+    """Yields a function that makes statements fail after their commit, by an invalid property."""
 
     def set_it() -> Table:
         configuration = {**table.log.configuration, STATISTICS: "perhaps"}

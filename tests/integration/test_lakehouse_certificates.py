@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Erasures of many places, by the command too, and certificates that continue earlier ones."""
+"""Tests erasures of many places, and certificates that continue earlier ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_places_are_schemas_tables_and_paths(
     places: list[str | Path] = [schema, "erased.had", table.path]
     found = spark_ext.dropped_columns(spark, *places, column="s?n", progress=None)
 
-    # Each table once, under its first name.
+    # Each table appears once, under its first name.
     assert [(each.table.split(".")[-1], each.verdict) for each in found.tables] == [
         ("had", "ERASED"),
         ("never", "NEVER_HAD"),
@@ -92,7 +92,7 @@ def test_patterns_and_the_predicate_choose_tables(
     assert main(command) == 0
     sums, *tables = map(json.loads, capsys.readouterr().out.splitlines())
     assert [each["table"].split(".")[-1] for each in tables] == ["a1", "a2"]
-    assert sums["sums"]["complete"]
+    assert sums["complete"]
 
 
 def test_command_writes_a_certificate_and_continues_it(
@@ -105,10 +105,10 @@ def test_command_writes_a_certificate_and_continues_it(
         file = tmp_path / name
         assert main([*call, str(file)]) == 1
         sums, of_table = map(json.loads, capsys.readouterr().out.splitlines())
-        assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1}
+        assert sums["verdicts"] == {"STILL_PRESENT": 1}
         assert of_table["erasure"]["columns"][0]["path"] == "ssn"
         assert MARKER not in file.read_text()
-        # A second certificate replaces the first one and continues it.
+        # A second certificate continues the first one, and replaces its file.
         assert main([*call, str(file)]) == 1
         capsys.readouterr()
         again = only(report(table, previous=file))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a call over many tables: bytes, time, failures and signals."""
+"""Tests limits of a call over many tables: bytes, time, failures and signals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_no_table_begins_that_exceeds_the_bytes(spark: SparkSession, tmp_path: P
     tables = {name: untracked(at(spark, tmp_path, name), size) for name, size in sizes.items()}
     tables["free"] = free(at(spark, tmp_path, "free"))
     bytes_of = {name: sum(table.log.live_files.values()) for name, table in tables.items()}
-    # Parquet compresses the texts, so the order of the sizes is not that of the texts.
+    # Parquet compresses the texts, so files may have another order of sizes than the texts.
     *smaller, largest = sorted(sizes, key=bytes_of.__getitem__)
     limit = sum(bytes_of[name] for name in sizes) - 1
 
@@ -78,7 +78,7 @@ def test_no_table_begins_after_the_time(spark: SparkSession, tmp_path: Path) -> 
     assert not any(is_unmapped(table.log) for table in tables)
 
 
-def test_bytes_hold_when_another_writer_makes_a_removal_a_copy(
+def test_limit_of_bytes_holds_when_another_writer_makes_a_removal_a_copy(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     tables = [free(at(spark, tmp_path, name)) for name in "ab"]
@@ -149,7 +149,7 @@ def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> thre
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_cancels_what_runs_and_begins_no_table(
+def test_signal_cancels_running_statements_and_begins_no_table(
     spark: SparkSession, tmp_path: Path, disk: OddDisk, number: signal.Signals
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
@@ -183,7 +183,7 @@ def test_signal_cancels_what_runs_and_begins_no_table(
     )
 
 
-def test_second_signal_does_not_wait_for_what_the_first_one_cancelled(
+def test_second_signal_does_not_wait_for_cancelled_statements(
     spark: SparkSession, tmp_path: Path, disk: OddDisk
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "ab"]
@@ -229,7 +229,7 @@ def test_second_signal_does_not_wait_for_what_the_first_one_cancelled(
     assert outcomes(again) == ["DONE", "DONE"]
 
 
-def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
+def test_jobs_of_a_table_have_its_description_a_pool_and_the_group_of_the_caller(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = untracked(at(spark, tmp_path, "t"))
@@ -239,7 +239,7 @@ def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
     keys = ("spark.jobGroup.id", "spark.job.description", "spark.scheduler.pool", "spark.job.tags")
     before = {key: context.getLocalProperty(key) for key in keys}
     try:
-        report = quiet(spark_ext.remove_column_mapping, spark, table.path)
+        report = quiet(spark_ext.remove_column_mapping, spark, table.path, until="readers")
         after = {key: context.getLocalProperty(key) for key in keys}
     finally:
         for key in keys:
@@ -247,13 +247,25 @@ def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
 
     assert outcomes(report) == ["DONE"]
     assert after == before
+    tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+    # Others are of the survey before and after.
+    tagged = [job for job in jobs_of(spark, group) if "spark-ext-" in str(job.jobTags())]
+    descriptions = {str(job.description().get()) for job in tagged}
+    expected = f"spark-ext remove column mapping until readers: {report.tables[0].table} (1 of 1)"
+    # Copies have a description of their own, and Delta adds its words.
+    assert any(expected in each for each in descriptions), descriptions
+    assert all(expected in each or "Column mapping of" in each for each in descriptions)
+    infos = [info for job in tagged if (info := tracker.getJobInfo(job.jobId())) is not None]
+    # The store has no attempt of a stage that was skipped.
+    stages = [stage for info in infos for stage in info.stageIds if tracker.getStageInfo(stage)]
+    pools = {str(store.lastStageAttempt(stage).schedulingPool()) for stage in stages}
+    assert pools == {"spark-ext-1"}
+
+
+def jobs_of(spark: SparkSession, group: str) -> list[Any]:
+    context = spark.sparkContext
     store = context._jsc.sc().statusStore()
-    jobs = [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
-    descriptions = {str(job.description().get()) for job in jobs}
-    expected = f"spark-ext remove column mapping until unmapped: {report.tables[0].table} (1 of 1)"
-    assert expected in descriptions or all("Column mapping of" in each for each in descriptions)
-    tags = {str(tag) for job in jobs for tag in str(job.jobTags()).split(",")}
-    assert any("spark-ext-" in tag for tag in tags)
+    return [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
 
 
 @pytest.mark.matrix

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""REORG TABLE .. APPLY (PURGE) commits byte copies."""
+"""Tests that REORG TABLE .. APPLY (PURGE) commits byte copies."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_purge_copies_only_the_partitions_of_a_predicate(table: Table) -> None:
     (add,) = added(table.log)
     assert COPY.search(add["path"])
     assert add["partitionValues"] == {"p": "a%2F b=ü"}
-    # With some releases files have the column of their partition, too.
+    # Some releases also write the partition column into files.
     assert columns_in_files(table.log) - {"p"} == {"a", "d"}
     with table.one_commit():
         purge(table)
@@ -384,7 +384,7 @@ def of_two_partitions(table: Table) -> Table:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("make", [of_two_partitions, dropped], ids=["two", "one"])
 def test_each_batch_is_one_commit(table: Table, make: Callable[[Table], Table]) -> None:
-    """Two files are in two batches, of two partitions or of one."""
+    """Two files make two batches, in two partitions or in one."""
     make(table)
     version = table.log.version
 
@@ -402,7 +402,7 @@ def test_each_batch_is_one_commit(table: Table, make: Callable[[Table], Table]) 
 def test_committed_batch_keeps_its_copies_when_the_other_conflicts(
     table: Table, partition: str
 ) -> None:
-    """One of two batches conflicts: once the first, and once the second."""
+    """One of two batches conflicts: the first or the second."""
     of_two_partitions(table)
 
     with session_conf(table.spark, {BATCH_SIZE: "1"}):
@@ -413,11 +413,11 @@ def test_committed_batch_keeps_its_copies_when_the_other_conflicts(
     assert len(table.rows()) == 2
 
 
-# Beside other writers.
+# Purges while other writers commit.
 
 
 def beside(table: Table, *others: Callable[[Table], object]) -> Exception | None:
-    """Purges a table, while others commit just before the purge."""
+    """Purges a table while others commit just before the purge."""
     return with_conflicts(
         table.spark, lambda: purge(table), Step.COMMIT, [lambda: in_turn(*others)(table)]
     )
@@ -438,7 +438,9 @@ def sql(text: str) -> Callable[[Table], object]:
     ],
     ids=["append", "rename", "add", "drop", "property"],
 )
-def test_purge_succeeds_beside(table: Table, other: Callable[[Table], object]) -> None:
+def test_purge_succeeds_beside_other_statements(
+    table: Table, other: Callable[[Table], object]
+) -> None:
     dropped(table)
     seen: list[Any] = []
 
@@ -462,7 +464,9 @@ def test_purge_succeeds_beside(table: Table, other: Callable[[Table], object]) -
     ],
     ids=["delete", "update", "remove_mapping", "purge"],
 )
-def test_purge_fails_beside(table: Table, other: Callable[[Table], object]) -> None:
+def test_purge_fails_beside_other_statements(
+    table: Table, other: Callable[[Table], object]
+) -> None:
     dropped(table)
     seen: list[Any] = []
 
@@ -486,7 +490,7 @@ def test_purge_fails_when_rows_lose_their_ids(table: Table) -> None:
     assert not copies_on_disk(table)
 
 
-def test_purge_fails_when_restore_brought_back_the_column(table: Table) -> None:
+def test_purge_fails_when_restore_restored_the_column(table: Table) -> None:
     table.create_tracked("a INT, b STRING, d INT")
     insert_one_file(table, "(1, 'x', 7)")
     before = table.log.version
@@ -537,7 +541,7 @@ def test_purge_fails_when_a_task_fails(table: Table, disk: OddDisk) -> None:
     assert columns_in_files(table.log) == {"a", "b"}
 
 
-def test_cancelled_purge_leaves_no_copies(table: Table, disk: OddDisk) -> None:
+def test_cancelled_purge_deletes_its_copies(table: Table, disk: OddDisk) -> None:
     on_odd_disk(table)
     context = table.spark.sparkContext
     errors: list[Exception] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stale plans: a DeltaTable, a DataFrame or a view that was analysed before physical names changed.
+"""Tests stale plans: DeltaTables, DataFrames and views analysed before physical names changed.
 
 Delta keeps their analysis. If the analysis no longer fits the files, the statement that uses the
 analysis is refused and the table is unchanged.
@@ -65,7 +65,7 @@ def remove_mapping_and_add(table: Table) -> None:
 
 
 def and_remove_mapping(change: Change) -> Change:
-    """Adds a removal, after which physical names do not show the earlier change."""
+    """Adds a removal, which hides the earlier change: physical names equal logical names again."""
     return in_turn(change, remove_mapping)
 
 
@@ -104,7 +104,7 @@ class Way:
     before: Change = nothing
     is_tracked: bool = True
     is_like_another: bool = False
-    """The hooks see the same as after another way, and only the matrix runs it."""
+    """The hooks compare the same facts as for another way, so only the matrix runs it."""
 
     def __str__(self) -> str:
         return self.name
@@ -207,7 +207,7 @@ USES: dict[str, Callable[[Held], object]] = {
     "read in a subquery": lambda held: held.spark.sql(
         f"SELECT * FROM {held.table.name} WHERE a IN (SELECT a FROM held)"
     ).collect(),
-    # If there are no deletion vectors, Delta computes these from the log only.
+    # If the table has no deletion vectors, Delta computes these from the log only.
     "append a maximum": lambda held: held.write(held.frame.selectExpr("max(a) AS a")),
     "read a maximum after a fresh one": lambda held: held.spark.sql(
         f"SELECT max(a) FROM {held.table.name} UNION ALL SELECT max(a) FROM held"
@@ -454,7 +454,7 @@ def test_stale_plan_is_refused_when_folder_was_replaced_by_a_copy(
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
 
-def test_streaming_sink_is_refused_whatever_the_settings_of_delta(
+def test_streaming_sink_is_refused_with_every_setting_of_delta(
     table: Table, tmp_path: Path, conf: Callable[[str, str], None]
 ) -> None:
     tracked(table, before=rename)
@@ -485,7 +485,7 @@ def update(held: Held) -> None:
     held.delta_table.update("a > 0", {"a": "a + 1"})
 
 
-# The columns, a row, and the struct that changes.
+# The columns, a row, and the path of the struct that changes.
 NESTED = {
     "struct": ("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s"),
     "array": ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element"),
@@ -629,7 +629,7 @@ def test_rewrite_of_rows_is_refused_when_row_tracking_was_enabled(table: Table) 
     ids=["both", "row index", "checked", "skipping"],
 )
 @pytest.mark.every_variant
-def test_write_is_refused_whatever_the_settings_of_delta(
+def test_write_is_refused_with_every_setting_of_delta(
     table: Table, conf: Callable[[str, str], None], settings_off: list[str]
 ) -> None:
     tracked(table, before=rename)
@@ -654,7 +654,7 @@ def test_read_outside_of_a_write_follows_the_setting_of_delta(
     assert sorted(held.frame.select("a").collect()) == [(1,), (2,)]
 
 
-# A stream that uses one DeltaTable for all of its batches.
+# A stream that uses one DeltaTable for all batches.
 
 
 def test_running_stream_stops_when_its_delta_table_is_stale(table: Table, tmp_path: Path) -> None:
@@ -806,7 +806,7 @@ STALE_VIEW = {
 def test_stale_view_reads_by_name_when_tracked_table_was_created_again(
     named_table: Table, columns: str, tracked: bool
 ) -> None:
-    """Plain Delta refuses the view, since the new table has other `col-<uuid>` names."""
+    """Plain Delta refuses the view, because the new table has other `col-<uuid>` names."""
     spark = named_table.spark
     properties = (NAME_MODE, TRACKED) if tracked else (NAME_MODE,)
     named_table.create("a INT, b STRING", *properties)

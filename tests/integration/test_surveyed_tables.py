@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Surveys of schemas, catalogs and paths, with broken tables among them."""
+"""Tests surveys of schemas, catalogs and paths, with broken tables among them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from spark_ext import Survey
 from spark_ext.__main__ import main
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.java_catalogs import add_catalog
+from tests.support.odd_disk import OddDisk
 from tests.support.pages import commands
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 from tests.support.sessions import warehouse_of
@@ -29,7 +30,7 @@ from tests.support.table_log import TableLog
 
 pytestmark = [
     pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
-    # The first test that runs leaves the broken tables of the schema to the audit.
+    # After the first test, the audit finds the broken tables of the schema.
     pytest.mark.broken_table("unreadable_schema", "log_without_start"),
 ]
 
@@ -289,8 +290,9 @@ def test_sums_count_tables_by_cost_and_obstacle(spark: SparkSession, warehouse: 
     assert sums.num_tables == len(HEALTHY) + len(BROKEN)
     assert (sums.num_views, sums.num_others) == (1, 1)
     assert sums.size_in_bytes == sum(bytes_of.values())
-    free, copies = sums.cost("unmapped", "METADATA"), sums.cost("unmapped", "COPY")
-    assert (free.num_tables, free.size_in_bytes) == (2, bytes_of["clean"] + bytes_of["vectors"])
+    metadata, copies = sums.cost("unmapped", "METADATA"), sums.cost("unmapped", "COPY")
+    assert metadata.num_tables == 2
+    assert metadata.size_in_bytes == bytes_of["clean"] + bytes_of["vectors"]
     # `remove_column_mapping` copies the files of untracked tables too.
     copied = ("dropped", "renamed", "untracked")
     assert (copies.num_tables, copies.num_files) == (3, 6)
@@ -350,13 +352,13 @@ def test_survey_in_a_view_reads_the_schema_of_the_view(
     spark.sql(f"USE {SCHEMA}")
     calls = ["column_mapping_survey()", "column_mapping_survey(array('clean'))"]
     for number, call in enumerate(calls):
-        spark.sql(f"CREATE VIEW asks{number} AS SELECT table FROM {call}")
+        spark.sql(f"CREATE VIEW calling{number} AS SELECT table FROM {call}")
     try:
         spark.sql("USE default")
-        whole, one = (spark.table(f"{SCHEMA}.asks{number}").collect() for number in (0, 1))
+        whole, one = (spark.table(f"{SCHEMA}.calling{number}").collect() for number in (0, 1))
     finally:
         for number in (0, 1):
-            spark.sql(f"DROP VIEW {SCHEMA}.asks{number}")
+            spark.sql(f"DROP VIEW {SCHEMA}.calling{number}")
 
     assert {row.table for row in whole} == {full(name) for name in (*HEALTHY, *BROKEN)}
     assert [row.table for row in one] == [full("clean")]
@@ -379,6 +381,26 @@ def test_tables_with_a_checksum_are_surveyed_without_a_job(
     forget(spark)
     # Delta runs one job for protocol and metadata, and the files need no further job.
     assert jobs(spark, ask) == 1
+
+
+def test_survey_lists_the_log_of_a_table_once(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    path = f"odd:{tmp_path / 't'}"
+    table = Table(spark, tmp_path / "t", f"delta.`{path}`").create("a INT")
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    before = disk.lists
+
+    first = spark_ext.survey(spark, path, progress=None)
+    between = disk.lists
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    commit.write_text('{"commitInfo":{"timestamp":0,"operation":"OTHER"}}')
+    second = spark_ext.survey(spark, path, progress=None)
+
+    assert (between - before, disk.lists - between) == (1, 1)
+    # The version of another writer is found all the same.
+    assert [each.tables[0].version for each in (first, second)] == [0, 1]
 
 
 def test_files_are_counted_without_a_checksum(spark: SparkSession, tmp_path: Path) -> None:
@@ -541,12 +563,12 @@ def test_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: Path
 
     try:
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(survey, spark, "lake.slow")
+            running_survey = pool.submit(survey, spark, "lake.slow")
             wait_for(3, "ListingCatalog.loadTable")
             (caller,) = running("sparkext.sql.InParallel.map")
             caller.interrupt()
             with pytest.raises(Exception, match="InterruptedException"):
-                asked.result(30)
+                running_survey.result(30)
             wait_for(0, "ListingCatalog.loadTable")
     finally:
         shutil.rmtree(lake / "slow")
@@ -613,10 +635,13 @@ def test_command_fails_when_a_schema_does_not_exist(
     assert (printed.out, printed.err[:19]) == ("", "[SCHEMA_NOT_FOUND] ")
 
 
-# Each starts a session of its own in one JVM, since the first one stops its session.
+# The first call stops its session, so each call starts a session in the same JVM.
 SURVEY_AND_AUDIT = """
 import sys
 from spark_ext.__main__ import main
+from spark_ext.cli.session import own_session
+with own_session("logs") as spark:
+    print(spark.conf.get("spark.databricks.delta.delta.log.cacheSize"))
 assert main(["survey", "lake", "default", "--json"]) == 0
 sys.exit(main(["audit", sys.argv[1], "--json"]))
 """
@@ -656,7 +681,8 @@ def test_commands_start_sessions_with_the_settings_of_the_user(
         shutil.rmtree(lake / "own")
 
     assert done.returncode == 1, done.stderr
-    table, sums, finding = map(json.loads, done.stdout.splitlines())
+    logs, table, sums, finding = map(json.loads, done.stdout.splitlines())
+    assert logs == 1000  # more tables than that need no more memory
     assert (table["table"], table["unmapped"]) == ("lake.own.t", "METADATA")
     assert table["sizeInBytes"] == sum(log.live_files.values())
     assert sums["sums"]["numTables"] == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An S3 server for each test process, and its buckets."""
+"""Provides an S3 server for each test process, and its buckets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def server(request: pytest.FixtureRequest) -> S3:
 
 @pytest.fixture
 def new_store_on(spark: SparkSession) -> Iterator[Callable[..., Store]]:
-    """Returns a function that creates buckets for the session, as `store.new_store`."""
+    """Yields a function that creates buckets for the session, as `store.new_store`."""
     with ExitStack() as stack:
 
         def make(server: S3, **options: object) -> Store:

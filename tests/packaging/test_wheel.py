@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds what the wheel contains, that an installed wheel works, and which builds are refused."""
+"""Tests what the wheel contains, that an installed wheel works, and which builds are refused."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_wheel_contains_the_package_and_the_jar(wheel: Path) -> None:
 
 
 def test_metadata_version_is_one_that_the_upload_reads(wheel: Path) -> None:
-    """The program that uploads may be older than the one that builds."""
+    """The program that uploads may be older than the program that builds."""
     assert metadata_of(wheel).metadata["Metadata-Version"] == "2.4"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the files of a table, their statistics and their partition values against its schema.
+"""Checks the files of a table, their statistics and their partition values against its schema.
 
 Each function returns claims: the name of a finding, and what was found.
 """
@@ -25,7 +25,7 @@ Claim = tuple[str, str]
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 TYPES = {
-    "byte": (*INTEGERS[:2], "int32"),  # a file has the type of its writer, before it was widened
+    "byte": (*INTEGERS[:2], "int32"),  # a file may be older than a widening of its column
     "short": INTEGERS[:3],
     "integer": INTEGERS[:3],
     "long": INTEGERS,
@@ -50,7 +50,7 @@ def footer(file: Path) -> pyarrow.parquet.FileMetaData | None:
     if not file.is_file():
         return None
     stat = file.stat()
-    key = (file.name, stat.st_size, stat.st_mtime_ns)  # the same in a copy of the table
+    key = (file.name, stat.st_size, stat.st_mtime_ns)  # equal in a copy of the table
     if key not in _FOOTERS:
         if len(_FOOTERS) > 1000:
             _FOOTERS.clear()
@@ -73,7 +73,7 @@ def _fields(struct: Any) -> dict[str, Any]:
 def of_adds(
     table: Path, metadata: Action, adds: list[Action], new: list[Action]
 ) -> Iterator[Claim]:
-    """Returns claims about the files that a commit adds; `new` are those it has written."""
+    """Yields claims about the files that a commit adds; `new` contains those that it wrote."""
     schema = _schema(metadata["schemaString"])
     stored = {field["name"]: stored_name(field) for field in schema["fields"]}
     partitions = {stored.get(name, name) for name in metadata["partitionColumns"]}
@@ -129,7 +129,7 @@ def _wrong_statistics(stats: Action, found: pyarrow.parquet.FileMetaData) -> Ite
 
 
 def of_files(table: Path, metadata: Action, actions: Iterable[Action]) -> Iterator[Claim]:
-    """Returns claims about the columns in the footers of files."""
+    """Yields claims about the columns in the footers of files."""
     properties = metadata["configuration"]
     mode = properties.get("delta.columnMapping.mode", "none").lower()
     rows = {
@@ -184,7 +184,7 @@ Version = tuple[Action, Iterable[Action]]
 
 
 def of_values(table: Path, old: Version, new: Version) -> Iterator[Claim]:
-    """Returns a claim if a commit that must not change rows does, and the table is small."""
+    """Yields a claim if the rows of two versions differ. Large tables are not compared."""
     counts = []
     for metadata, adds in (old, new):
         adds = list(adds)
@@ -192,7 +192,8 @@ def of_values(table: Path, old: Version, new: Version) -> Iterator[Claim]:
         if sum(add["size"] for add in adds) > LARGEST or len(adds) > MOST_FILES:
             return
         broken = (vectors.problem(table, add.get("deletionVector")) for add in adds)
-        if any(footer(file) is None for file in files) or any(broken):  # such as after VACUUM
+        # VACUUM may have deleted a file.
+        if any(footer(file) is None for file in files) or any(broken):
             return
         counts.append(Counter(map(_plain, rows(table, metadata, adds))))
     if counts[0] != counts[1]:

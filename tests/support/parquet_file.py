@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and validates Parquet files by their bytes.
 
-Shares nothing with what writes footers here: the numbers of fields are parquet.thrift's.
+It shares nothing with the code that writes footers, and has the field numbers of parquet.thrift.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DATA_PAGE_V1, DICTIONARY, DATA_PAGE_V2 = 0, 2, 3
 
 @dataclass
 class ParquetFile:
-    """A file in memory. `bytes()` contains the changes of `footer`."""
+    """Contains a file in memory. `bytes()` contains the changes of `footer`."""
 
     body: bytes
     footer: Struct
@@ -79,7 +79,7 @@ class ParquetFile:
         return {entry[1].decode(): entry[2].decode() if 2 in entry else None for entry in entries}
 
     def elements(self) -> Iterator[tuple[tuple[str, ...], Struct]]:
-        """Returns every element of the schema below the root, with its path."""
+        """Yields every element of the schema below the root, with its path."""
         elements = iter(self.schema)
 
         def walk(parents: tuple[str, ...], count: int) -> Iterator[tuple[tuple[str, ...], Struct]]:
@@ -110,7 +110,7 @@ def start(column: Struct) -> int:
 
 
 def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
-    """Returns the problems of a file that we wrote, each as a line.
+    """Yields the problems of a file that we wrote, each as a line.
 
     Args:
         file: The file.
@@ -144,9 +144,9 @@ def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
     ranges = [*ranges, (len(file.body), len(file.body), "the footer")]
     for (_, end, one), (begin, _, other) in pairwise(ranges):
         if begin < end:
-            yield f"{other} lies in {one}"
+            yield f"{other} is in {one}"
         if begin > end and whole:
-            yield f"{begin - end} bytes between {one} and {other} are of neither"
+            yield f"{begin - end} bytes between {one} and {other} belong to neither"
 
 
 def _group_problems(group: Struct, where: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _group_problems(group: Struct, where: str) -> Iterator[str]:
     if SORTING in group:
         orders = group[SORTING].items
         if not orders or any(order[1] >= len(columns) for order in orders):
-            yield f"{where}: it is sorted by a column that it has not"
+            yield f"{where}: it is sorted by a column that it lacks"
 
 
 def _chunk_problems(
@@ -274,7 +274,7 @@ def _bloom_problems(
     try:
         header, end = decoded(file.body, column[BLOOM])
         length = end - column[BLOOM] + header[1]
-        # Powers of two of blocks of 32 bytes, by the one algorithm and the one hash there are.
+        # The size is a power of two of blocks of 32 bytes. Parquet has one algorithm and one hash.
         sound = header[1] >= 32 and header[1] % 32 == 0 and all(1 in header[i] for i in (2, 3, 4))
     except (EOFError, IndexError, KeyError, ValueError, TypeError) as broken:
         yield f"{name}: its bloom filter cannot be read: {broken!r}"

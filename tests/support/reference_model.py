@@ -16,17 +16,18 @@ UUID = "col-<uuid>"
 # Maps a kind to the parts of a path between a column and its fields.
 INSIDE = {"STRUCT": (), "ARRAY": ("element",), "MAP": ("value",)}
 Path = tuple[str, ...]
-Row = Mapping[int, object]
+Key = int | str
+Row = Mapping[Key, object]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column at any level. `key` identifies the column in rows and never changes."""
+    """Contains a column at any level. `key` identifies the column in rows and never changes."""
 
     name: str
     kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
     fields: tuple[Column, ...] = ()
-    key: int = field(default_factory=count().__next__)
+    key: Key = field(default_factory=count().__next__)
     id: int | None = None
     physical: str | None = None
 
@@ -42,7 +43,7 @@ Columns = tuple[Column, ...]
 def walk(
     columns: Columns, prefix: Path = (), *, physical: bool = False
 ) -> Iterator[tuple[Path, Column]]:
-    """Returns every column with its path, parents first."""
+    """Yields every column with its path, parents first."""
     for column in columns:
         path = (*prefix, str(column.physical) if physical else column.name)
         yield path, column
@@ -86,13 +87,17 @@ class State:
     columns: Columns
     mode: str  # none, name or id
     is_tracked: bool
-    flag: bool | None = None  # on an untracked table: a copy left by a session without tracking
+    flag: bool | None = None  # an untracked table may have that of a session without spark-ext
     max_id: int = 0
     rows: tuple[Row, ...] = ()
 
     @property
     def is_mapped(self) -> bool:
         return self.mode != "none"
+
+    @property
+    def flag_text(self) -> str | None:
+        return None if self.flag is None else str(self.flag).lower()
 
     def created(self) -> State:
         return replace(self, flag=False if self.is_tracked else None)._assigned()
@@ -109,6 +114,10 @@ class State:
 
     def mapping_disabled(self) -> State:
         return replace(self, mode="none")._assigned(after=self)
+
+    def aligned(self) -> State:
+        """Returns the version after `align_names()`, which keeps the ids."""
+        return replace(self.mapping_enabled(), is_tracked=True, flag=False)
 
     def tracking_dropped(self) -> State:
         return replace(self, is_tracked=False, flag=None)
@@ -191,7 +200,7 @@ class State:
     def _untracked_after(self, before: State, *, was_mapped: bool) -> State:
         """Returns this version with a true flag if it was mapped or if a stale flag was true.
 
-        RFC: enabling column mapping is no drop, so a false flag stays false.
+        RFC: enabling column mapping is not a drop, so a false flag is kept.
         """
         is_used = was_mapped or before.flag is True
         return replace(self, flag=True) if self.flag is not None and is_used else self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: which tables have no finding, which have one, and how the result is shown.
+"""Tests which tables have no finding, which have one, and how the result is shown.
 
 Each check has an example in its docstring.
 """
@@ -84,7 +84,7 @@ HEALTHY: dict[str, list[Version]] = {
         name(ONE, "true"),
         (name({"a": "5 a"}, "true"), {"operation": "CLONE"}),
     ],
-    "mapping is removed, the table tracked anew, and mapping enabled again": [
+    "mapping is removed, the table is tracked again, and mapping enabled again": [
         (name({"a": f"7 {UUID}", "b": f"8 {UUID_2}"}, None), UNTRACKED),
         (table({"a": "", "b": ""}, "none", None), UNTRACKED),
         table({"a": "", "b": ""}, "none", "false"),
@@ -157,7 +157,7 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
         [(name(ONE, None), {"features": (), "operation": "CLONE"})],
         [file("a", "x"), file("a", UUID)],
     ),
-    "a column that RESTORE brought back": (
+    "a column that RESTORE restored": (
         HEALTHY["RESTORE of a dropped column"],
         [file("a", "b")],
     ),
@@ -404,7 +404,7 @@ ONE_FINDING: dict[str, tuple[TableLog, tuple[str, int, str | None]]] = {
         ),
         ("mapping_keys_remain", 0, "a"),
     ),
-    "a dropped column comes back": (
+    "a dropped column is used again": (
         log_of(
             name({"a": "1 a", "b": f"2 {UUID}"}, "true"),
             name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
@@ -422,7 +422,7 @@ ONE_FINDING: dict[str, tuple[TableLog, tuple[str, int, str | None]]] = {
         log_of(name(TWO), table({"a": ""}, "none", "false")),
         ("drop_without_flag", 1, "b"),
     ),
-    "a flag that turns back in a drop": (
+    "a flag that becomes false in a drop": (
         log_of(name(TWO, "true"), name(ONE, **{MAX_COLUMN_ID: "2"})),
         ("flag_turned_back", 1, None),
     ),
@@ -452,7 +452,7 @@ def test_files_with_the_same_defect_are_one_finding() -> None:
     assert finding.message.startswith("5 file(s)")
 
 
-def test_unknown_columns_are_no_finding_when_the_log_starts_at_a_checkpoint() -> None:
+def test_unknown_columns_are_not_a_finding_when_the_log_starts_at_a_checkpoint() -> None:
     log = log_of(
         name(ONE), name(ONE), name(ONE, "true"), name({"a": "1 a", "b": f"4 {UUID}"}, "true")
     )
@@ -638,7 +638,7 @@ def test_table_function_returns_the_findings() -> None:
 
 class TestApi:
     def test_public_name_audit_is_a_function(self) -> None:
-        # A package of that name would take its place once it is imported.
+        # A package of that name would replace it after an import.
         assert callable(spark_ext.audit)
         assert not (Path(spark_ext.__file__).parent / "audit").exists()
 
@@ -672,7 +672,7 @@ class TestApi:
 
 class TestResult:
     WORST = Finding(3, "uuid_missing", "`a\nb`", None, "It is <so>.", "Do that.")
-    OTHER = Finding(None, "file_missing", None, "part-0", "It is missing.", "Bring it.")
+    OTHER = Finding(None, "file_missing", None, "part-0", "It is missing.", "Restore it.")
     RISK = Finding(1, "misleading_name", "a", None, "It misleads.", "Align.", "risk")
 
     def test_text_has_a_table_and_then_each_remedy(self) -> None:
@@ -688,7 +688,7 @@ class TestResult:
             "  What to do: Do that.",
             "",
             "2. It is missing.",
-            "  What to do: Bring it.",
+            "  What to do: Restore it.",
         ]
 
     def test_findings_are_counted_by_severity(self) -> None:
@@ -699,7 +699,7 @@ class TestResult:
         assert repr(AuditResult("db.t", (self.RISK,))).startswith("db.t: 1 finding (1 risk)\n")
         assert [found["severity"] for found in result.as_objects()] == ["damage", "damage", "risk"]
 
-    def test_text_of_a_healthy_table_says_no_findings(self) -> None:
+    def test_text_of_a_healthy_table_contains_no_findings(self) -> None:
         assert repr(AuditResult("db.t", ())) == "db.t: no findings"
 
     def test_results_are_true_without_findings(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that `make bench` loads and offers every bench."""
+"""Tests that `make bench` loads and offers every bench."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rich")  # in the extra `demo`
+pytest.importorskip("rich")  # the extra `demo` contains it
 
 BENCH = Path(__file__).parents[2] / "bench"
 

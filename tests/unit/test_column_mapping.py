@@ -96,15 +96,15 @@ class TestFields:
 
 
 class TestFindMaxColumnId:
-    def test_nested_fields_count(self) -> None:
+    def test_highest_id_may_belong_to_a_nested_field(self) -> None:
         assert find_max_column_id(NESTED) == 3
 
-    def test_nested_ids_count(self) -> None:
+    def test_highest_id_may_belong_to_an_element(self) -> None:
         words = {"column": "2 l", "metadata": {NESTED_COLUMN_IDS: {"l.element": 9}}}
 
         assert find_max_column_id(struct({"l": words})) == 9
 
-    def test_no_ids_give_zero(self) -> None:
+    def test_highest_id_is_zero_without_ids(self) -> None:
         assert find_max_column_id(struct({"a": ""})) == 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that `make demo` shows the output of Ivy and Spark only if it fails."""
+"""Tests that `make demo` shows the output of Ivy and Spark only if it fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rich")  # in the extra `demo`
+pytest.importorskip("rich")  # the extra `demo` contains it
 
 QUIET = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "demo.py"))["quiet"]
 JVM = ["sh", "-c", "echo not found >&2"]

@@ -46,7 +46,7 @@ def statements(column: DroppedColumn) -> list[tuple[str, Any]]:
     return [(step.step, step.earliest) for step in column.steps]
 
 
-def test_column_is_gone_when_no_data_remains() -> None:
+def test_dropped_column_is_erased_when_no_data_remains() -> None:
     column = only(folder(files=(data(LIVE, "a"),), log_files=(logged(COMMIT),)))
 
     assert (column.path, column.id, column.type) == ("b", 2, "bigint")
@@ -84,7 +84,7 @@ def test_files_of_each_kind_are_counted(kind: str, field: str) -> None:
         {"problem": "it is broken"},
     ],
 )
-def test_column_is_not_gone_when_a_log_file_contains_its_data(found: dict[str, Any]) -> None:
+def test_column_is_not_erased_when_a_log_file_contains_its_data(found: dict[str, Any]) -> None:
     column = only(folder(log_files=(logged(**{"kind": COMMIT, **found}),)))
 
     numbers = (column.commits, column.checkpoints, column.other_log_files, column.unknown_log_files)
@@ -93,7 +93,7 @@ def test_column_is_not_gone_when_a_log_file_contains_its_data(found: dict[str, A
     assert column.steps
 
 
-def test_names_are_no_data() -> None:
+def test_names_are_not_counted_as_data() -> None:
     named = logged(COMMIT, schemas=(json.dumps(BOTH.schema),), texts=("ab = 1", "c > 2"))
     default = table({"a": "1 a", "b": {"column": "2 b", "metadata": {"CURRENT_DEFAULT": "'x'"}}})
     with_default = logged(COMMIT, schemas=(json.dumps(default.schema),))
@@ -109,7 +109,7 @@ def test_statistics_of_live_files_are_counted() -> None:
     assert [step for step, _ in statements(column)] == ["REWRITE", "LOG CLEANUP"]
 
 
-def test_no_column_is_gone_when_a_file_is_unreadable() -> None:
+def test_no_column_is_erased_when_a_file_is_unreadable() -> None:
     broken = data(LIVE, columns=None, problem="its footer is encrypted")
     column = only(folder(files=(broken,)))
 
@@ -131,7 +131,7 @@ def test_missing_file_contains_no_data(kind: str) -> None:
     assert only(folder(files=(data(kind, columns=None, problem=MISSING),))).gone
 
 
-def test_missing_live_file_is_unknown_and_comes_back_before_any_purge() -> None:
+def test_missing_live_file_is_unknown_and_must_be_restored_before_a_purge() -> None:
     missing = data(LIVE, columns=None, problem=MISSING)
 
     column = only(folder(files=(missing,)))
@@ -139,7 +139,7 @@ def test_missing_live_file_is_unknown_and_comes_back_before_any_purge() -> None:
 
     assert (column.gone, column.unknown_files) == (False, FileCount(1, 10))
     assert statements(column) == [("BY HAND", None)]
-    assert "Bring back" in column.steps[0].statement
+    assert "Restore" in column.steps[0].statement
     assert [step for step, _ in statements(with_data)] == ["BY HAND", "VACUUM"]
     of_source = data(LIVE, columns=None, problem=MISSING, source="file:/source")
     steps = statements(only(folder(files=(of_source,))))
@@ -161,7 +161,7 @@ def nested(**fields: str) -> TableMetadata:
     return table({"s": inner}, "name", "true")
 
 
-def test_column_in_array_of_structs_is_found_and_elements_are_no_columns() -> None:
+def test_column_in_array_of_structs_is_found_and_elements_are_not_columns() -> None:
     whole = log(("CREATE TABLE", nested(x="2 x", y="3 y")), ("DROP COLUMNS", nested(x="2 x")))
     file = data(LIVE, "s", ("s", "element"), ("s", "element", "x"), ("s", "element", "y"))
     column = only(folder(whole, files=(file,)))
@@ -301,7 +301,7 @@ def test_expression_of_another_column_may_contain_a_dropped_column() -> None:
     assert (column.commits, column.gone) == (1, False)
 
 
-def test_column_is_not_dropped_when_restore_brought_it_back() -> None:
+def test_column_is_not_dropped_when_restore_restored_it() -> None:
     back = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("RESTORE", BOTH))
 
     assert paths(folder(back, files=(data(LIVE, "a", "b"),))) == []
@@ -335,30 +335,30 @@ def test_column_of_a_clone_is_not_the_dropped_column(mode: str) -> None:
     assert (column.version, column.removed_files.num_files) == (1, 1)
 
 
-def test_dropped_column_does_not_come_back_when_ids_start_again() -> None:
-    """`align_names` starts the ids again, and then a column of the same name is added."""
+def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
+    """`align_names` assigns ids from 1 again, and then a column of the same name is added."""
     plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
     steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
-    anew = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
+    again = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
 
-    column = only(folder(anew, files=(data(REMOVED, "b"),)))
+    column = only(folder(again, files=(data(REMOVED, "b"),)))
 
     assert (column.version, column.removed_files.num_files) == (1, 1)
     assert paths(folder(log(*steps, ("RESTORE", BOTH)), files=(data(LIVE, "b"),))) == []
 
 
-def test_restore_brings_back_a_column_as_before_its_rename() -> None:
-    """Both columns were called `b` once, and either may be the one."""
-    again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
+def test_restored_column_has_the_name_from_before_its_rename() -> None:
+    """Both columns were called `b` once, so each may be the column."""
+    added_again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
     plain = table({"a": "", "b": ""})
-    anew = table({"a": "1 a", "b": "2 b"}, "name", "true")
+    mapped_again = table({"a": "1 a", "b": "2 b"}, "name", "true")
     renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
     whole = log(
         ("CREATE TABLE", BOTH),
         ("DROP COLUMNS", ONE),
-        ("ADD COLUMNS", again),
+        ("ADD COLUMNS", added_again),
         ("REMOVE COLUMN MAPPING", plain),
-        ("SET TBLPROPERTIES", anew),
+        ("SET TBLPROPERTIES", mapped_again),
         ("RENAME COLUMN", renamed),
         ("RESTORE", plain),
     )
@@ -368,7 +368,7 @@ def test_restore_brings_back_a_column_as_before_its_rename() -> None:
     assert [(row.version, row.gone) for row in found] == [(6, True), (1, False)]
 
 
-def test_restore_to_a_version_before_the_log_brings_no_known_column() -> None:
+def test_restore_to_a_version_before_the_log_adds_no_known_column() -> None:
     one, both = table({"a": ""}), table({"a": "", "b": ""})
     steps = (("WRITE", both), ("WRITE", one), ("WRITE", both), ("WRITE", one), ("RESTORE", both))
 

@@ -53,6 +53,7 @@ def test_registry_is_complete() -> None:
         "ProgressFailedError": "USAGE_TRACKING_PROGRESS_FAILED",
         "CannotRemoveColumnMappingError": "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING",
         "NotACertificateError": "USAGE_TRACKING_NOT_A_CERTIFICATE",
+        "InvalidFileNameError": "USAGE_TRACKING_INVALID_FILE_NAME",
         "NotMappedError": "USAGE_TRACKING_NOT_MAPPED",
         "ModeIdLostError": "USAGE_TRACKING_MODE_ID_LOST",
         "CannotAlignNamesError": "USAGE_TRACKING_CANNOT_ALIGN_NAMES",
@@ -88,7 +89,7 @@ class TestEveryCondition:
         assert re.fullmatch(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?", condition)
         assert re.fullmatch(r"[0-9A-Z]{5}", LISTED[condition]["sqlState"])
 
-    def test_text_says_what_failed_and_what_to_do(self, condition: str) -> None:
+    def test_text_contains_the_failure_and_the_remedy(self, condition: str) -> None:
         assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", LISTED[condition]["template"])
 
     def test_text_names_existing_pages(self, condition: str) -> None:

@@ -244,7 +244,7 @@ class TableHistory(RuleBasedStateMachine):
         source: Version = NO_TABLE,
         **how: bool,
     ) -> None:
-        """Commits what the rules make of a statement, compares it with the model, and writes."""
+        """Commits a statement by the rules, compares the result with the model, and writes."""
         old = self.now
         new = fake_delta.assigned(old.metadata, proposed, **how)
         features = old.features if features is None else features
@@ -260,7 +260,7 @@ class TableHistory(RuleBasedStateMachine):
         features |= {"columnMapping"} if is_mapped(result) else frozenset()
         metadata = without(result, FEATURE_PROPERTY)
         state = compared(metadata, features, state)
-        # A write follows each commit, because a column that no file contains cannot come back.
+        # A write follows each commit, because a column that no file contains cannot be read again.
         kept = old.files if files is None else files
         self.versions.append(Version(state, metadata, features, kept | {file_of(metadata)}))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments, progress and files of the commands over many tables, and how a run ends."""
+"""Tests arguments, progress and files of the commands over many tables, and how a run ends."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import json
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_ext import (
+    Certificate,
     ErasureReport,
     LakehouseInterrupted,
     LakehouseProgress,
@@ -27,10 +28,11 @@ from spark_ext import (
 from spark_ext.__main__ import main
 from spark_ext.cli import lakehouse, many_tables, run_progress
 from spark_ext.cli.output import output_file
-from spark_ext.lakehouse import erasure
+from spark_ext.errors import InvalidFileNameError
+from spark_ext.lakehouse import calls, erasure
 from spark_ext.lakehouse.options import LakehouseOptions
 
-MANY = 150  # more than a report shows to people by default
+MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(
     "untrack",
     ("sales",),
@@ -39,6 +41,7 @@ REPORT = LakehouseReport(
         for number in range(MANY)
     ),
 )
+ERASURES = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
 
 
 # Arguments.
@@ -79,7 +82,7 @@ def test_commands_have_every_option_of_the_functions() -> None:
     assert {*lakehouse._OPTIONS, *without_argument} == LakehouseOptions.__annotations__.keys()
 
 
-def test_report_folder_is_tried_without_leaving_a_file(tmp_path: Path) -> None:
+def test_report_folder_is_checked_without_creating_a_file(tmp_path: Path) -> None:
     assert output_file([".csv"], str(tmp_path / "out.csv")) == tmp_path / "out.csv"
     assert list(tmp_path.iterdir()) == []
 
@@ -98,7 +101,7 @@ def test_report_that_is_a_folder_is_refused(tmp_path: Path) -> None:
         output_file([".csv"], str(tmp_path / "out.csv"))
 
 
-def test_writers_of_one_report_use_files_of_their_own(tmp_path: Path) -> None:
+def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     while_written: list[list[Path]] = []
 
@@ -123,12 +126,12 @@ def test_writers_of_one_report_use_files_of_their_own(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands over many tables start no session."""
+    """Fails if a command starts a session."""
     monkeypatch.setattr(many_tables, "own_session", lambda *_: nullcontext())
 
 
 def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
-    """Returns the exit code of a run that an error ended, the written reports and those shown."""
+    """Returns the exit code of a run that an error ended, and its written and shown reports."""
     written: list[LakehouseReport] = []
     shown: list[LakehouseReport] = []
 
@@ -164,6 +167,63 @@ def test_report_of_an_error_is_written_when_a_further_signal_arrives(
     assert end_with(error) == (code, [REPORT], [REPORT])
 
 
+@pytest.fixture
+def ended_with_report(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Lets `untrack` end with a report, and returns the settings of the sessions that started."""
+    settings: list[dict[str, str]] = []
+
+    def session(command: str, own: dict[str, str]) -> AbstractContextManager[None]:
+        settings.append(own)
+        return nullcontext()
+
+    monkeypatch.setattr(many_tables, "own_session", session)
+    monkeypatch.setattr(calls, "untrack", lambda *where, **options: REPORT)
+    return settings
+
+
+def test_tables_share_the_cluster_in_the_session_of_a_command(
+    ended_with_report: list[dict[str, str]],
+) -> None:
+    assert main(["untrack", "sales"]) == 1
+
+    assert [each["spark.scheduler.mode"] for each in ended_with_report] == ["FAIR"]
+
+
+@pytest.mark.usefixtures("ended_with_report")
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_output_for_programs_has_every_table(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    assert main(["untrack", "sales", f"--{form}"]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    if form == "csv":
+        names = [row["table"] for row in csv.DictReader(lines)]
+    else:
+        names = [json.loads(line)["table"] for line in lines[1:]]
+    assert names == [each.table for each in REPORT.tables]
+
+
+@pytest.mark.usefixtures("ended_with_report")
+def test_report_that_cannot_be_written_leaves_the_others_and_has_an_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "lost" / "out.csv", tmp_path / "out.json"]
+    files[0].parent.mkdir()
+
+    def complete(*where: object, **options: object) -> LakehouseReport:
+        files[0].parent.rmdir()
+        return LakehouseReport("untrack", ("sales",), ())
+
+    monkeypatch.setattr(calls, "untrack", complete)
+    options = [option for file in files for option in ("--report", str(file))]
+
+    assert main(["untrack", "sales", *options]) == 1
+
+    shown = capsys.readouterr()
+    assert f"Cannot write `{files[0]}`" in shown.err
+    assert "complete: true" in shown.out
+    assert json.loads(files[1].read_text().splitlines()[0])["complete"]
+
+
 @pytest.mark.usefixtures("no_session")
 def test_error_without_a_report_ends_the_run() -> None:
     assert end_with(RuntimeError("no schema")) == (2, [], [])
@@ -177,7 +237,6 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     file = tmp_path / "ssn.json"
-    report = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
 
     class AfterTheFile(io.StringIO):
         def write(self, text: str) -> int:
@@ -186,9 +245,9 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
 
     def dropped_columns(*where: object, **options: object) -> ErasureReport:
         if error is not None:
-            error.report = report  # type: ignore[attr-defined]
+            error.report = ERASURES  # type: ignore[attr-defined]
             raise error
-        return report
+        return ERASURES
 
     out, err = AfterTheFile(), AfterTheFile()
     monkeypatch.setattr(erasure, "dropped_columns", dropped_columns)
@@ -217,8 +276,11 @@ def test_file_that_cannot_be_written_is_deleted_and_the_earlier_one_is_kept(
 
     assert [*tmp_path.iterdir()] == [file]
     assert file.read_text() == "an earlier report"
-    with pytest.raises(ValueError, match="\\.csv or \\.html"):
+    with pytest.raises(InvalidFileNameError, match="\\.csv, \\.html"):
         REPORT.write(tmp_path / "out.xlsx")
+    with pytest.raises(InvalidFileNameError, match="\\.html, \\.json"):
+        Certificate.of(ERASURES).write(tmp_path / "out.csv")
+    assert [*tmp_path.iterdir()] == [file]
 
 
 # Report files.
@@ -263,7 +325,9 @@ def progress(*, finished: bool = False) -> LakehouseProgress:
     )
 
 
-def test_progress_for_schedulers_is_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_for_schedulers_has_an_object_per_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     callback = run_progress.callback("json")
     assert callback is not None
 
@@ -301,5 +365,5 @@ def test_progress_in_a_terminal_replaces_its_line(
     assert last == f"{first}\n"
 
 
-def test_no_progress_is_no_callback() -> None:
+def test_no_progress_means_no_callback() -> None:
     assert run_progress.callback("none") is None

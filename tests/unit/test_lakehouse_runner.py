@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a plan in a session without a JVM, which has the rows of a survey and no files."""
+"""Tests runs of a plan in a session without a JVM, which has the rows of a survey and no files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -41,6 +42,7 @@ A, B = (
     )
     for name in "ab"
 )
+NAMES = [A.table, B.table]
 TIMEOUT = 30
 
 
@@ -50,7 +52,7 @@ def done(row: SurveyedTable) -> SurveyedTable:
 
 @dataclass
 class Session(ConnectSession):
-    """Has what a run uses of a session of Spark Connect."""
+    """Contains the parts of a Spark Connect session that a run uses."""
 
     rows: dict[str, SurveyedTable] = field(
         default_factory=lambda: {row.table: row for row in (A, B)}
@@ -64,7 +66,7 @@ class Session(ConnectSession):
         return SimpleNamespace(get=lambda *_: "false")
 
     def sql(self, statement: str) -> None:
-        """Runs a removal of metadata."""
+        """Runs a removal by metadata alone."""
         self.statements.append(statement)
         self.before(statement)
         command, _, name, *_ = statement.split()
@@ -124,7 +126,7 @@ def outcomes(run: Runner) -> list[str]:
     ("max_bytes", "expected"),
     [(None, ["DONE", "DONE"]), (299, ["NOT_BEGUN", "DONE"])],
 )
-def test_bytes_of_a_table_count_as_they_are_when_it_begins(
+def test_bytes_of_a_table_are_counted_when_it_begins(
     session: Session, max_bytes: int | None, expected: list[str]
 ) -> None:
     # Another writer renamed a column after the survey.
@@ -202,8 +204,26 @@ def test_only_a_cancellation_counts_as_cancelled(
     assert outcomes(run) == [expected, "NOT_BEGUN"]
 
 
+def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:
+    def wait(statement: str) -> None:
+        run.budget.max_seconds = 0
+        session.wait_for_cancellation()
+        raise CANCELLATION
+
+    session.before = wait
+    run = runner(session, budget=Budget(max_seconds=3600))
+
+    run.run()
+
+    assert [(each.outcome, each.reasons) for each in map(run.results.__getitem__, NAMES)] == [
+        ("CANCELLED", ("BUDGET_OF_TIME",)),
+        ("NOT_BEGUN", ("BUDGET_OF_TIME",)),
+    ]
+    assert len(session.statements) == 1
+
+
 class KeyboardReporter(Reporter):
-    """Interrupts the main thread, as a second Ctrl-C, once a statement runs."""
+    """Interrupts the main thread, as a second Ctrl-C, when a statement runs."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(None)
@@ -214,7 +234,7 @@ class KeyboardReporter(Reporter):
             raise KeyboardInterrupt
 
 
-def test_second_signal_cancels_what_runs_and_keeps_the_results(session: Session) -> None:
+def test_second_signal_cancels_running_statements_and_keeps_the_results(session: Session) -> None:
     released = Event()
 
     def wait(statement: str) -> None:
@@ -235,7 +255,7 @@ def test_second_signal_cancels_what_runs_and_keeps_the_results(session: Session)
 
 
 class TwoStatements(Removal):
-    """A goal of two statements; a signal arrives after the first one."""
+    """Runs two statements for each table. A signal arrives after the first one."""
 
     def statement(self, planned: PlannedTable) -> str | None:
         return None
@@ -272,9 +292,9 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 
 @pytest.fixture
 def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
-    """A session whose survey has the rows, without copies."""
+    """Returns a session whose survey has the rows."""
 
-    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         progress(SurveyProgress(0, 2, 0.0))
         return [(row, "DELTA") for row in spark.rows.values()]
 
@@ -312,7 +332,7 @@ def test_error_of_the_session_has_the_report(
 def test_signal_during_the_survey_ends_the_call_with_a_report(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         os.kill(os.getpid(), number)
         progress(SurveyProgress(0, 2, 0.0))
         raise AssertionError("the survey continues")
@@ -336,7 +356,64 @@ def test_only_a_second_signal_during_the_body_raises() -> None:
             signal.raise_signal(signal.SIGINT)
         assert (interrupts.received, interrupts.name) == (signal.SIGTERM, "SIGTERM")
 
-    interrupts(signal.SIGINT, None)  # arrives before the former handlers are back
+    interrupts(signal.SIGINT, None)  # the signal arrives before the former handlers are restored
+
+
+def test_next_batch_of_a_survey_is_read_ahead_unless_the_call_has_ended(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    second, ended = Event(), Event()
+
+    def read(batch: list[str]) -> list[SurveyedTable]:
+        begun.extend(batch)
+        if batch == ["1"]:
+            assert second.wait(TIMEOUT)  # which begins meanwhile
+        else:
+            second.set()
+            assert ended.wait(TIMEOUT)
+        return []
+
+    class Threads(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            ended.set()
+            super().shutdown(wait)
+
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
+        rows = iter(each(read, [["1"], ["2"], ["3"], ["4"], ["5"]]))
+        assert next(rows) == []
+        os.kill(os.getpid(), signal.SIGTERM)
+        progress(SurveyProgress(0, 5, 0.0))
+
+    monkeypatch.setattr(chosen, "ThreadPoolExecutor", Threads)
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+
+    with pytest.raises(LakehouseInterrupted):
+        remove(surveyed)
+
+    assert begun[:2] == ["1", "2"]
+    assert "5" not in begun
+
+
+def test_survey_reads_one_batch_at_a_time_for_one_table_at_a_time(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running: list[int] = []
+
+    def read(batch: list[str]) -> list[SurveyedTable]:
+        running.append(1)
+        assert running == [1]
+        running.pop()
+        return []
+
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
+        assert list(each(read, [["1"], ["2"]])) == [[], []]
+        return []
+
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+
+    assert remove(surveyed, parallel=1).complete
 
 
 def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> None:
@@ -377,11 +454,11 @@ def test_signal_after_the_survey_begins_no_table(surveyed: Session) -> None:
     assert surveyed.statements == []
 
 
-# Lookups.
+# Lookups in the catalog.
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
-def test_time_to_come_back_is_right_across_the_end_of_summer_time(
+def test_time_of_the_next_call_is_right_across_the_end_of_summer_time(
     monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
     monkeypatch.setenv("TZ", zone)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the jobs of the nightly workflow, the releases that it finds, and its issue."""
+"""Tests the jobs of the nightly workflow, the releases that it finds, and its issue."""
 
 from __future__ import annotations
 
@@ -154,8 +154,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 def test_pip_lists_the_releases(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "pyspark (4.2.1)\nAvailable versions: 4.2.1, 4.2.0\n  INSTALLED: 4.2.0"
-    (python,) = program("python", f"print({said!r} if sys.argv[-1] == 'pyspark' else 'nothing')")
+    listed = "pyspark (4.2.1)\nAvailable versions: 4.2.1, 4.2.0\n  INSTALLED: 4.2.0"
+    (python,) = program("python", f"print({listed!r} if sys.argv[-1] == 'pyspark' else 'nothing')")
     monkeypatch.setattr(sys, "executable", python)
 
     assert released("pyspark") == ["4.2.1", "4.2.0"]
@@ -182,7 +182,7 @@ def test_maven_reports_which_jars_exist(
     )
 
     assert fetch_delta_jar("5.0.0", "4.2", maven)
-    assert fetch_delta_jar("5.0.0", "4.2", ["false"])  # the jar exists by now
+    assert fetch_delta_jar("5.0.0", "4.2", ["false"])  # the jar exists
     assert not fetch_delta_jar("6.0.0", "4.2", maven)
     with pytest.raises(ValueError, match=r"delta-spark_4.2_2.13 7.0.0"):
         fetch_delta_jar("7.0.0", "4.2", maven)

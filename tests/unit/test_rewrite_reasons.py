@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the reasons to change files, and of the answer that the JVM receives."""
+"""Tests the reasons to change files, and the answer that the JVM receives."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, A
     return answered
 
 
-def test_removal_is_free_when_the_flag_is_false_and_all_names_agree() -> None:
+def test_removal_is_metadata_only_when_the_flag_is_false_and_all_names_agree() -> None:
     assert reasons(table(NAMES_AGREE, "name", "false")) == []
 
 
@@ -54,18 +54,18 @@ def test_mode_id_requires_footers() -> None:
     assert reasons(table(NAMES_AGREE, "ID", "true")) == [RewriteReason("HAS_DROPPED_OR_RENAMED")]
 
 
-def test_removal_is_free_when_mapping_is_off() -> None:
+def test_removal_is_metadata_only_when_the_table_is_unmapped() -> None:
     assert reasons(table({"a": ""}, "none", "false")) == []
 
 
-def test_untracked_table_is_not_free() -> None:
+def test_removal_of_an_untracked_table_is_not_metadata_only() -> None:
     untracked = table(NAMES_AGREE, "name", "false")
 
     assert reasons(untracked, ("columnMapping",)) == [RewriteReason("NOT_TRACKED")]
 
 
 @pytest.mark.parametrize("flag", ["true", "TRUE", "perhaps", "", None])
-def test_removal_is_not_free_when_the_flag_is_not_false(flag: str | None) -> None:
+def test_removal_is_not_metadata_only_when_the_flag_is_not_false(flag: str | None) -> None:
     expected = [RewriteReason("HAS_DROPPED_OR_RENAMED")]
 
     assert reasons(table(NAMES_AGREE, "name", flag)) == expected
@@ -81,7 +81,7 @@ def test_removal_is_not_free_when_the_flag_is_not_false(flag: str | None) -> Non
         ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ("m", "value", "x")),
     ],
 )
-def test_removal_is_not_free_when_a_name_differs(
+def test_removal_is_not_metadata_only_when_a_name_differs(
     columns: dict[str, Any], path: tuple[str, ...]
 ) -> None:
     expected = [RewriteReason("PHYSICAL_NAME_DIFFERS", path)]
@@ -130,7 +130,7 @@ def test_reserved_column_name_is_refused(
         {"_change_type": "1 _change_type"},
     ],
 )
-def test_internal_name_that_is_never_confused_is_accepted(columns: dict[str, Any]) -> None:
+def test_internal_name_that_no_reader_confuses_is_accepted(columns: dict[str, Any]) -> None:
     assert reasons(table(columns, "name", "false")) == []
 
 

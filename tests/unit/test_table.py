@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`UsageTracking` reads the rows of the table functions and runs SQL; without a JVM."""
+"""Tests that `UsageTracking` reads the rows of the table functions and runs SQL."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class TestStatus:
 
 
 class Thrown:
-    """An exception of the JVM without a condition, which PySpark passes on."""
+    """Imitates an exception of the JVM without a condition, which PySpark passes on."""
 
     _target_id = "o1"
 
@@ -244,7 +244,7 @@ class TestFailingStatement:
 
         assert refused.value is session.failure
 
-    def test_statement_that_waits_for_the_retention_period_is_no_error(self) -> None:
+    def test_statement_that_waits_for_the_retention_period_is_not_an_error(self) -> None:
         stages = self.remove_mapping(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
 
         assert not stages[0].reached
@@ -293,7 +293,7 @@ class TestSessionWithoutExtension:
 
 
 class Refusing:
-    """A session that refuses every query."""
+    """Refuses every query."""
 
     def __init__(self, condition: str) -> None:
         self.refusal = AnalysisException("refused", errorClass=condition, messageParameters={})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the columns that data files hold: by their footers, and by the names that files use."""
+"""Checks of the columns in data files: by their footers, and by the names that files use."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _ColumnIds = tuple[object, object]
 
 @check(WRONG_ROWS + 10)
 def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds files that hold a column which was added to the table after the files.
+    """Finds files that contain a column which was added to the table after the files.
 
     In a mapped table two columns are the same if id and physical path agree. If column mapping is
     enabled or removed in between, they are the same if the logical name and the name in files
-    agree. A file that is added again, as by a DELETE with deletion vectors, counts as new. Of a
-    struct only the topmost column is found.
+    agree. A file that is added again, as by a DELETE with deletion vectors, counts as new. If a
+    whole struct has this problem, only the struct is found.
 
     Source:
         RFC, introduction; docs/limits.md, "Statements".
@@ -71,12 +71,12 @@ def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[P
 
 @check(WRONG_ROWS + 15)
 def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds columns in files that the table neither has nor dropped.
+    """Finds columns in files that are neither columns nor dropped columns of the table.
 
     A file may lack columns, which are null then. Columns of row tracking and of Delta itself are
     in files and in no schema. Drops from before the oldest version of the log are unknown, and so
     are the drops of a CLONE's source; if the flag is false, there was none. Mode id ignores names,
-    and the other modes ignore ids. Of a struct only the topmost column is found.
+    and the other modes ignore ids. If a whole struct has this problem, only the struct is found.
 
     Source:
         Protocol, "Reader Requirements for Column Mapping".
@@ -191,7 +191,7 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
             added = before.get(known)
             if added is None and previous is not None and state.may_bring_columns:
                 added = ever.get(by_id if state.is_mapped else by_name)
-                # The log knows every column that a RESTORE can bring back, if it starts at 0.
+                # The log knows every column that RESTORE can restore, if it starts at 0.
                 is_known = state.operation == RESTORE and states[0].commit is not None
                 added = _BEFORE_THE_LOG if added is None and not is_known else added
             if added is None:
@@ -226,7 +226,7 @@ def _unknown_ids(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, st
 
 
 def _versions_of_pairs(states: tuple[State, ...]) -> dict[_ColumnIds, int]:
-    """Returns since when each misleading name, as a pair of ids, exists without interruption."""
+    """Returns the version since which each misleading name, a pair of ids, exists."""
     versions: dict[_ColumnIds, int] = {}
     lasting: set[_ColumnIds] | None = None
     for state in reversed(states):

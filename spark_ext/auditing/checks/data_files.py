@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of live data files and of what their `add` actions say: existence, partitions, statistics.
+"""Checks of live data files and their `add` actions: existence, partitions and statistics.
 
 Source:
     Protocol, "Add File and Remove File" and "Writer Requirements for Column Mapping".
@@ -58,7 +58,7 @@ def file_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
 def file_unreadable(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds data files whose footer cannot be read, and broken deletion vectors.
 
-    A vector is broken if its length or checksum differs from what the log and its file say.
+    A vector is broken if its length or checksum differs from the values in the log and in its file.
 
     Source:
         Protocol, "Data Files", "Deletion Vector File Storage Format".
@@ -125,10 +125,10 @@ def partition_values(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 
 @check(NEXT_CHANGE + 45)
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds statistics of a column that the table neither has nor dropped.
+    """Finds statistics of something that is neither a column nor a dropped column of the table.
 
-    A column that the file itself holds is a finding of `file_columns` instead. Of a struct only
-    the topmost column is found.
+    A column that the file itself contains is a finding of `file_columns` instead. If a whole struct
+    has this problem, only the struct is found.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ... with
@@ -165,8 +165,9 @@ def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds folders `name=value` whose name no column ever had, as logical or physical name.
 
-    A kept file stays in its folder when its columns change. Columns from before the oldest version
-    of the log are unknown, and files of another table, as in a CLONE, are not compared.
+    A kept file is still in its folder after its columns have changed. Columns from before the
+    oldest version of the log are unknown, and files of another table, as in a CLONE, are not
+    compared.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta itself ignores folders.
@@ -242,6 +243,6 @@ def _unknown_statistics(group: FileGroup, known: KnownNames) -> set[Path]:
 
 
 def _decoded(folder: str) -> set[str]:
-    """Returns the readings of a folder: a path is URL-encoded, and a folder escaped once more."""
+    """Returns the possible names of a folder: paths are URL-encoded, and folders escaped."""
     once = unquote(folder)
     return {folder.lower(), once.lower(), unquote(once).lower()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what the history assigned to columns: ids, physical names and the highest id."""
+"""Checks of the ids, the physical names and the highest id that the history assigned."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds physical paths that two columns have, at one time or one after the other.
 
-    Letter case is ignored, since Parquet readers may ignore it. The comparison starts anew after
-    RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. Of a struct only the
-    topmost column is found.
+    Letter case is ignored, because Parquet readers may ignore it. The comparison starts again after
+    RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. If this holds
+    for a whole struct, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Assign a unique physical name to each
@@ -67,10 +67,10 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
 def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds ids that two columns have, at one time or one after the other.
 
-    An id belongs to another column if it has another physical name, or if it comes back after a
-    drop. If a struct is replaced by a value of another type, fields of the same name keep their
-    ids and physical names. The comparison starts anew after RESTORE, CLONE and a removal of column
-    mapping: these bring ids of another table or time, or assign all ids again.
+    An id belongs to another column if it has another physical name, or if it is used after a drop.
+    If a struct is replaced by a value of another type, fields of the same name keep their ids and
+    physical names. The comparison starts again after RESTORE, CLONE and a removal of column
+    mapping: ids are then of another table or version, or all ids are assigned again.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
@@ -91,10 +91,10 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
         current: dict[int, Path] = {}
         for id, path, column in _named_ids(state) if state.is_mapped else ():
             owner = current.get(id, assigned.get(id, path))
-            came_back = id in assigned and id not in before
-            if (owner != path or came_back) and (id, path) not in reported:
+            is_reused = id in assigned and id not in before
+            if (owner != path or is_reused) and (id, path) not in reported:
                 reported.add((id, path))
-                yield _id(state, id, column, came_back=came_back and owner == path)
+                yield _id(state, id, column, is_reused=is_reused and owner == path)
             current.setdefault(id, path)
         assigned |= current
         before = set(current)
@@ -104,8 +104,8 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
 def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns without a UUID that were added while the flag was true, or as it became true.
 
-    Columns keep their names if column mapping is enabled on an existing table, and RESTORE and
-    CLONE bring columns with names. Of a struct only the topmost column is found.
+    Columns keep their names if column mapping is enabled on an existing table, and the columns
+    of RESTORE and CLONE have names. If this holds for a whole struct, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Otherwise the physical column name must
@@ -167,7 +167,7 @@ def max_column_id_too_small(state: State) -> str | None:
 def max_column_id_decreased(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds versions of a mapped table with a lower `maxColumnId` than the version before.
 
-    On an untracked table a RESTORE or CLONE may bring the value of another time or table.
+    On an untracked table a RESTORE or CLONE may set the value of another version or table.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": it "must increase monotonically".
@@ -224,8 +224,8 @@ def _physical_name(state: State, column: Column) -> Problem:
     )
 
 
-def _id(state: State, id: int, column: Column, *, came_back: bool) -> Problem:
-    problem = "was dropped before and is back" if came_back else "was the id of another column"
+def _id(state: State, id: int, column: Column, *, is_reused: bool) -> Problem:
+    problem = "was dropped and is used again" if is_reused else "was the id of another column"
     return Problem(
         version=state.version,
         column=column.path,

@@ -30,7 +30,7 @@ import sparkext.sql.TableFunction;
  *
  * <p>The analyzer reads its list of rules for each statement, so a rule that is added to the list
  * takes effect at once. The optimizer reads its rules from the extensions. The parser is unchanged,
- * since our rule precedes Delta's rules in the list.
+ * because our rule precedes Delta's rules in the list.
  *
  * <p>Source: Spark 4.0 to 4.2, BaseSessionStateBuilder.scala, {@code analyzer}; Analyzer.scala,
  * {@code batches}.
@@ -138,6 +138,6 @@ public final class SessionAttachment {
 
   private static UsageTrackingException notAttachable(Analyzer analyzer, Throwable cause) {
     return UsageTrackingErrors.sessionNotAttachable(
-        "its analyzer `" + analyzer.getClass().getName() + "` takes no further rule", cause);
+        "its analyzer `" + analyzer.getClass().getName() + "` accepts no further rule", cause);
   }
 }

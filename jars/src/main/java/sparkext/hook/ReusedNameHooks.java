@@ -28,7 +28,7 @@ final class ReusedNameHooks {
    * <p>Why here: Delta rebases a transaction on a winner that turned column mapping on after this
    * method only. Delta 4.0 rebases on no such winner, unless a vendor added the rebase.
    *
-   * <p>If missing: what was written without column mapping is null after such a RESTORE.
+   * <p>If missing: values that were written without column mapping are null after such a RESTORE.
    *
    * <p>Source: Delta 4.4.0, ConflictChecker.scala, {@code areColumnMappingChangesConflictFree}.
    */
@@ -57,8 +57,8 @@ final class ReusedNameHooks {
    * <p>Why here: a batch read of changes compares its schema with each metadata of its range
    * through this method, with the metadata of the first version last.
    *
-   * <p>If missing: after column mapping was removed, the values of a dropped column come back as
-   * values of a later column of that name. Delta tells columns apart by physical name.
+   * <p>If missing: after column mapping was removed, the values of a dropped column are read as
+   * values of a later column of that name. Delta distinguishes columns by physical name.
    *
    * <p>Source: Delta 4.4.0, CDCReaderBase.scala, {@code checkBatchCdfReadSchemaIncompatibility}.
    */

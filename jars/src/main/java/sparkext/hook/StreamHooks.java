@@ -21,8 +21,9 @@ import sparkext.stale.StreamedNames;
  * The hooks that decide with which physical names a stream reads a table.
  *
  * <p>Delta reads all versions with the names of the version at which the query started, and
- * compares other versions with it. These hooks refuse what Delta's comparison misses, and let a
- * stream read each version with its own names if only a removal of column mapping is in between.
+ * compares other versions with it. These hooks refuse changes that Delta's comparison misses, and
+ * let a stream read each version with its own names if only a removal of column mapping is in
+ * between.
  */
 final class StreamHooks {
   private static final String SOURCE = DELTA + "sources.DeltaSource";
@@ -156,7 +157,7 @@ final class StreamHooks {
               READING + "ReadLimit"),
           call -> StreamedNames.endOfBatch(call.self(), call.argument(0), call.result()));
 
-  /** In this order: the source is defined with its base, which has to be woven before. */
+  /** The order matters: loading a source also loads its base type, which must be woven first. */
   static final List<DeltaHook> ALL = List.of(START, CHANGE, BATCH, COLUMNS, NAMES, END);
 
   private StreamHooks() {}

@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The data files that a log names: what checkpoints and commits add and remove, reconciled.
+ * The data files that a log names, after the reconciliation of actions.
  *
  * <p>Source: Protocol, "Action Reconciliation"; Delta 4.4.0, VacuumCommand.scala.
  *
@@ -157,9 +157,9 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   /**
    * Returns a row for each pair of a file and its deletion vector.
    *
-   * @param ofFolder whether the rows are compared with the table's folder. Then one key stands for
-   *     all paths of a file, and the files of deletion vectors have rows, too. Otherwise a relative
-   *     and an absolute path are two keys, as they are to readers of the log.
+   * @param ofFolder whether the rows are compared with the table's folder. Then all paths of a file
+   *     have one key, and the files of deletion vectors have rows too. Otherwise a relative and an
+   *     absolute path are two keys, as for readers of the log.
    */
   private Dataset<Row> byVector(List<LogFolder.Checkpoint> checkpoints, boolean ofFolder) {
     LogFolder.Checkpoint newest = log.newestCheckpoint();
@@ -194,7 +194,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
             .map(LogFile::path)
             .filter(file -> !truncated.contains(file))
             .toList();
-    // Log cleanup, or a copy of the table, may have left no commit.
+    // After log cleanup, or in a copy of the table, there may be no commit.
     if (!whole.isEmpty()) {
       found.add(ofCommits(LogReader.json(session, ACTIONS, whole)));
     }
@@ -226,7 +226,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
       boolean hasStructs = action.name().equals("add") && structs.isPresent();
       schema = schema.add(action.name(), hasStructs ? fields.add(structs.get()) : fields);
     }
-    // Columns without statistics are left out, whatever the session does with null.
+    // Columns without statistics are omitted under every setting of the session for null.
     Column statistics =
         structs.isEmpty()
             ? col("add.stats")

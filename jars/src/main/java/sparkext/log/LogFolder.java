@@ -27,7 +27,7 @@ import org.apache.hadoop.fs.Path;
  * <p>Source: Delta 4.4.0, SnapshotManagement.scala and MetadataCleanup.scala.
  *
  * @param files all files except the checksums that Hadoop writes
- * @param commits by version. Commits before a missing version are left out, as after log cleanup.
+ * @param commits by version. Commits before a missing version are omitted, as after log cleanup.
  * @param checkpoints by version, without those that lack a part
  * @param compactions log compaction files, by last version
  * @param lastCheckpointTarget the version in {@code _last_checkpoint}; -1 if that file contains
@@ -76,7 +76,7 @@ record LogFolder(
     return new LogFolder(
         table,
         found.stream()
-            .map(file -> isAfter(file, last) ? file.with("nobody reads it yet") : file)
+            .map(file -> isAfter(file, last) ? file.with("no reader uses it yet") : file)
             .toList(),
         commits,
         checkpoints,
@@ -132,7 +132,7 @@ record LogFolder(
     return List.copyOf(sorted.subList(first, sorted.size()));
   }
 
-  /** Delta ignores empty files of checkpoints, and checkpoints that lack a part. */
+  /** Returns the checkpoints without empty files and missing parts. Delta ignores the others. */
   private static List<Checkpoint> checkpoints(List<LogFile> files) {
     return files.stream()
         .filter(
@@ -219,7 +219,7 @@ record LogFolder(
         .toList();
   }
 
-  /** Returns the commits alone if they tell the whole history of the metadata. */
+  /** Returns only the commits if they contain the whole history of the metadata. */
   LogFolder forMetadata() {
     boolean isWhole = !commits.isEmpty() && commits.get(0).version() == 0;
     return isWhole
@@ -260,7 +260,7 @@ record LogFolder(
         .toList();
   }
 
-  /** Log cleanup lists the commits, checkpoints and checksums before a checkpoint. */
+  /** Returns the newest time of a commit, checkpoint or checksum before a version. */
   private long newestBefore(long version) {
     return files.stream()
         .filter(file -> file.isIn("") && file.length() > 0)

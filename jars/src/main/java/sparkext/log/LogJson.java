@@ -23,16 +23,15 @@ import sparkext.common.UsageTrackingException;
  * The content of one JSON file of a log: the table's metadata and columns. A task reads each file
  * once.
  *
- * @param lines those that contain an action of {@link #KINDS}
- * @param isTruncated whether the last line, and no other one, is no JSON. It is not among the
- *     lines.
+ * @param lines the lines that contain an action of {@link #KINDS}
+ * @param isTruncated whether only the last line is invalid JSON, which {@code lines} then omits
  * @param problem why the file could not be read; null otherwise
- * @param mentions null if nobody asked for them
+ * @param mentions null if they were not requested
  */
 public record LogJson(List<String> lines, boolean isTruncated, String problem, LogFiles mentions) {
   /**
-   * Selects what the driver receives. Checksum files have long lines with the same actions as
-   * commits, and nobody reads those lines.
+   * Selects the lines that the driver receives. Checksum files have long lines with the same
+   * actions as commits, and no check reads those lines.
    */
   public enum Wanted {
     LINES,
@@ -46,10 +45,10 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
   /** The keys with their quotes, which a string inside of JSON would have escaped. */
   private static final List<String> KEYS = KINDS.stream().map(kind -> '"' + kind + '"').toList();
 
-  /** The driver reads so few files before a job would have begun. */
+  /** The driver reads this many files before a job would have begun. */
   private static final int MAX_FILES_WITHOUT_A_JOB = 8;
 
-  /** A task with this many files outweighs its own cost. */
+  /** The reading of this many files takes much longer than the start of a task. */
   static final int FILES_PER_TASK = 50;
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -99,7 +98,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
     }
   }
 
-  /** Returns into how many tasks files are divided. */
+  /** Returns the number of tasks for a number of files. */
   static int tasks(JavaSparkContext context, int files) {
     return Math.min(files, Math.max(context.defaultParallelism(), files / FILES_PER_TASK));
   }
@@ -144,7 +143,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
     return new LogJson(found, isTruncated, null, withMentions ? mentions.all() : null);
   }
 
-  /** Returns whether no other line is broken. */
+  /** Returns whether all lines before the last one are valid JSON. */
   private static boolean isAlone(String last, Path path, Configuration configuration)
       throws IOException {
     try (CommitLines lines = new CommitLines(path, configuration)) {

@@ -13,9 +13,9 @@ import shaded.parquet.org.apache.thrift.transport.TIOStreamTransport;
 /**
  * Finds binary extensions, which a writer may append to every Thrift structure.
  *
- * <p>A byte copy has no extensions, since each writer has its own form: Photon's is a second footer
- * with column names, values and offsets of the source. Readers do not need extensions, and Delta's
- * rewrite drops them as well.
+ * <p>A byte copy has no extensions, because each writer has its own form: Photon's is a second
+ * footer with column names, values and offsets of the source. Readers do not need extensions, and
+ * Delta's rewrite drops them as well.
  *
  * <p>Source: Parquet, BinaryProtocolExtensions.md.
  */
@@ -25,7 +25,7 @@ final class Extensions {
   /** The id that Thrift decodes from the bytes that Parquet's document gives for this field. */
   private static final short FIELD_AS_WRITTEN = -16384;
 
-  /** Source: Thrift, TType.java, which Parquet's jar leaves out. */
+  /** Source: Thrift, TType.java, which Parquet's jar lacks. */
   private static final byte STRING = 11;
 
   private static final byte STRUCT = 12;

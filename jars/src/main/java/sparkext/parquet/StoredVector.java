@@ -107,7 +107,7 @@ public record StoredVector(String file, int offset, int size) implements Seriali
   /**
    * Writes a file with one vector. An incomplete file is removed.
    *
-   * @param target which does not exist
+   * @param target a path that does not exist yet
    */
   public static void write(byte[] vector, Storages storages, Path target) throws IOException {
     byte[] file =
@@ -140,7 +140,7 @@ public record StoredVector(String file, int offset, int size) implements Seriali
     try {
       return new Path(URI.create(file));
     } catch (IllegalArgumentException broken) {
-      throw new UnreadableFileException("its path is no URI of a file");
+      throw new UnreadableFileException("its path is not the URI of a file");
     }
   }
 }

@@ -22,7 +22,10 @@ public final class ProcessSettings {
   private static final Setting PYTHON = Setting.named("worker.python");
   private static final Setting TIMEOUT = Setting.named("worker.timeout");
 
-  /** The first value wins. Our own setting serves notebooks, where Spark's is not a Python. */
+  /**
+   * The first value wins. Our own setting is for notebooks, where Spark's setting names a front
+   * end.
+   */
   private static final List<String> PYTHON_CONFS =
       List.of(PYTHON.key(), "spark.pyspark.driver.python", "spark.pyspark.python");
 
@@ -48,7 +51,7 @@ public final class ProcessSettings {
         .orElse("python3");
   }
 
-  /** PySpark users set these variables to a notebook front end, which is not an interpreter. */
+  /** Returns false for a notebook front end, to which users of PySpark set these variables. */
   private static boolean isInterpreter(String value) {
     String name = new File(value).getName();
     return !name.startsWith("jupyter") && !name.startsWith("ipython");

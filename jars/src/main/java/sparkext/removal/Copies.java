@@ -43,7 +43,7 @@ final class Copies {
   private final Rewrites rewrites;
   private final RemovalProgress progress;
 
-  /** Files by the path of the source. Removed sources are kept, as RESTORE may bring them back. */
+  /** Files by the path of the source. Removed sources are kept for RESTORE. */
   private final Map<String, CopiedFile> made = new HashMap<>();
 
   /** The sizes of written files that no commit will contain, by their paths in the log. */
@@ -83,7 +83,7 @@ final class Copies {
     return missing;
   }
 
-  /** Updates a file's copy to what the log says now, and returns whether the copy is valid. */
+  /** Updates the record of a file's copy by the log, and returns whether the copy is valid. */
   private boolean update(CopiedFile known, AddFile file) {
     FilePlan.FileDecision now = plan.decide(file);
     CopiedFile updated = known.isValidFor(now) ? known.updated(now, places.paths()) : null;
@@ -154,7 +154,7 @@ final class Copies {
     try {
       rewrite(toRewrite, snapshot);
       return new RoundFailures(unreadable, Set.of(), null);
-    } catch (Exception failure) { // Scala declares no checked exception, and Spark throws one
+    } catch (Exception failure) { // Scala declares no checked exceptions
       if (isCancelled(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }
@@ -247,7 +247,7 @@ final class Copies {
     return unused;
   }
 
-  /** Returns whether there are no copies; then nothing must be swept. */
+  /** Returns whether there is nothing to sweep. */
   boolean isEmpty() {
     return made.isEmpty() && discarded.isEmpty();
   }

@@ -169,7 +169,7 @@ final class RemovalCommit {
         }
       }
       return false;
-    } catch (Exception unknown) { // Scala declares no checked exception
+    } catch (Exception unknown) { // Scala declares no checked exceptions
       mayBeInLog = true;
       failure.addSuppressed(unknown);
       throw UsageTrackingException.sneakyThrow(failure);
@@ -182,7 +182,7 @@ final class RemovalCommit {
         .actions();
   }
 
-  /** Returns false for a storage's own exceptions, since the storage may write later. */
+  /** Returns false for a storage's own exceptions, because the storage may write later. */
   private static boolean isInterrupt(Throwable failure) {
     return failure.getClass() == InterruptedException.class;
   }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Has Delta rewrite the rows of files that cannot be copied. */
+/** Rewrites files that cannot be copied, by the methods of Delta's command. */
 final class Rewrites {
   private final SparkSession session;
   private final RemovalCommit commit;
@@ -20,7 +20,7 @@ final class Rewrites {
   /** The paths in the log of all files that Delta has written. */
   private final Set<String> paths = new HashSet<>();
 
-  /** A rewrite of files. Two rewrites are never equal, so that maps tell them apart. */
+  /** A rewrite of files. Two rewrites are never equal, so that maps distinguish them. */
   static final class Rewrite {
     private final int numSources;
     private final List<AddFile> written;
@@ -67,7 +67,7 @@ final class Rewrites {
     return new Rewrite(sources.size(), List.copyOf(written));
   }
 
-  /** Returns the paths of all written files, with those that are not needed any more. */
+  /** Returns the paths of all written files, including those that are no longer needed. */
   Set<String> paths() {
     return paths;
   }

@@ -45,12 +45,13 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
   private static final String KERNEL_CONNECTOR = "io.delta.spark.internal.v2.";
 
   /**
-   * Finds the table of a name's parts.
+   * Finds the table of a name's parts. A log that the analyzer has just read is not listed again.
    *
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static LoadedTable of(SparkSession session, List<String> parts) {
-    return of(session, parts, analysed(session, parts));
+    Option<Object> since = Option.apply(System.currentTimeMillis());
+    return of(session, parts, analysed(session, parts), since);
   }
 
   /**
@@ -59,8 +60,19 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static LoadedTable of(SparkSession session, List<String> parts, ResolvedTable found) {
+    return of(session, parts, found, /* since= */ Option.empty());
+  }
+
+  /**
+   * Loads a table.
+   *
+   * @param since the time in milliseconds from which a version that was read is new enough
+   */
+  private static LoadedTable of(
+      SparkSession session, List<String> parts, ResolvedTable found, Option<Object> since) {
     if (found.table() instanceof DeltaTableV2 delta) {
-      Snapshot newest = delta.update();
+      Snapshot newest =
+          delta.deltaLog().update(/* stalenessAcceptable= */ false, since, delta.catalogTable());
       if (newest.version() >= 0) {
         return new LoadedTable(found, delta, newest);
       }
@@ -102,12 +114,12 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
             : new DeltaTableIdentifier(Option.empty(), Option.apply(NameParts.inSession(parts))));
   }
 
-  /** Returns the place of the table's folder. */
+  /** Returns the path of the table's folder. */
   Path path() {
     return table.deltaLog().dataPath();
   }
 
-  /** Returns whether a path stands in the place of a name. */
+  /** Returns whether the name is a path. */
   boolean isByPath() {
     Identifier identifier = resolved.identifier();
     return table.catalogTable().isEmpty()
@@ -131,7 +143,10 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
     return this;
   }
 
-  /** {@code DeltaTable.forPath} is not used: its refusal would show the table's columns. */
+  /**
+   * Returns a path with scheme and authority. The error of {@code DeltaTable.forPath} would show
+   * the table's columns.
+   */
   static Path qualified(SparkSession session, String path) {
     try {
       Path given = new Path(path);
@@ -153,14 +168,14 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
       String schema = entry.database().getOrElse(() -> "");
       if (schema.equalsIgnoreCase(identifier.namespace()[0])
           && entry.table().equalsIgnoreCase(identifier.name())) {
-        // The catalog's letter case: some catalogs are case-sensitive.
+        // Some catalogs are case-sensitive, so the name has the letter case of the catalog.
         return List.of(resolved.catalog().name(), schema, entry.table());
       }
     }
     return parts(resolved.catalog(), identifier);
   }
 
-  /** Returns what a SELECT from the name would read. */
+  /** Returns the relation that a SELECT from the name would read. */
   LogicalPlan relation() {
     return relation(resolved.catalog(), resolved.identifier(), table);
   }

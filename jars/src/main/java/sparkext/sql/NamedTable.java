@@ -27,9 +27,7 @@ import sparkext.common.UsageTrackingException;
  * with the same name concern the same table.
  */
 final class NamedTable {
-  /**
-   * Spark substitutes nothing for a variable that is not set, and does not parse the rest again.
-   */
+  /** Spark replaces an unset variable by nothing, and substitutes no variable in the result. */
   private static final String UNSET = "sparkext.unset";
 
   private static final String VARIABLE = "${";
@@ -42,7 +40,10 @@ final class NamedTable {
   /** The table of the name; two tables if the name is ambiguous. */
   private final List<LoadedTable> all = new ArrayList<>();
 
-  /** Thrown late: it contains places of tables. Null if the name is not ambiguous. */
+  /**
+   * This is thrown late, because its text contains paths of tables. Null if the name is not
+   * ambiguous.
+   */
   private UsageTrackingException ambiguity;
 
   private NamedTable(SparkSession session, List<String> parts, LoadedTable table) {
@@ -68,7 +69,7 @@ final class NamedTable {
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable byParts(SparkSession session, List<String> given) {
-    return of(session, given, LoadedTable.analysed(session, given));
+    return of(session, given, LoadedTable.of(session, given));
   }
 
   /**
@@ -77,9 +78,12 @@ final class NamedTable {
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable of(SparkSession session, List<String> given, ResolvedTable resolved) {
-    LoadedTable table = LoadedTable.of(session, given, resolved);
+    return of(session, given, LoadedTable.of(session, given, resolved));
+  }
+
+  private static NamedTable of(SparkSession session, List<String> given, LoadedTable table) {
     if (table.isByPath()) {
-      table.requireRoot(session, resolved.identifier().name());
+      table.requireRoot(session, table.resolved().identifier().name());
     }
     return new NamedTable(session, table.fullParts(), table).requireSame(given);
   }
@@ -146,12 +150,12 @@ final class NamedTable {
     return table.path();
   }
 
-  /** Returns what a SELECT from the name would read. */
+  /** Returns the relations that a SELECT from the name would read. */
   List<LogicalPlan> relations() {
     return all.stream().map(LoadedTable::relation).toList();
   }
 
-  /** Returns the same as a relation that holds nothing of the table but its name and place. */
+  /** Returns a relation with only the name and the folder of the table. */
   LogicalPlan folder() {
     return FolderRelation.of(session, parts, table.path(), table.table().catalogTable());
   }
@@ -184,12 +188,12 @@ final class NamedTable {
       return CollectionConverters.asJava(
               session.sessionState().sqlParser().parseMultipartIdentifier(text))
           .equals(parts);
-    } catch (Exception changed) { // Scala declares no checked exception: ParseException is one
+    } catch (Exception changed) { // Scala declares no checked exceptions
       return false;
     }
   }
 
-  /** The catalog's own name may differ from its name in the session. */
+  /** Notes a difference between a catalog's own name and its name in the session. */
   private NamedTable requireSame(List<String> given) {
     if (!given.equals(parts)) {
       noteDifference(name(), LoadedTable.of(session, parts));

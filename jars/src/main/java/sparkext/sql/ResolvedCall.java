@@ -30,8 +30,8 @@ import sparkext.wire.Relation;
  * tables.
  *
  * <p>Check rules, listeners and optimizer rules of other extensions see the relations as those of a
- * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads, in the
- * optimizer.
+ * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads the tables in
+ * the optimizer.
  */
 final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   private static final long serialVersionUID = 1L;
@@ -107,7 +107,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     return CollectionConverters.asScala(attributes).toList();
   }
 
-  /** Adds the rule that reads to a session. */
+  /** Adds {@link ReadTables} to a session. */
   static void inject(SparkSessionExtensions extensions) {
     extensions.injectOptimizerRule(session -> new ReadTables());
   }
@@ -169,7 +169,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     return LocalRelation$.MODULE$.apply(columns).stats();
   }
 
-  /** The pattern of the plan that replaces this one. */
+  /** Returns the pattern of the plan that replaces this plan. */
   @Override
   public Seq<Enumeration.Value> nodePatterns() {
     return CollectionConverters.asScala(List.of(TreePattern$.MODULE$.LOCAL_RELATION())).toList();
@@ -222,7 +222,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     append.apply(line.append(prefix).append(simpleString(maxFields)).append("\n").toString());
   }
 
-  /** The same method in later releases. */
+  /** Overrides the same method of later releases. */
   public void generateTreeString(
       int depth,
       ArrayList<Object> lastChildren,

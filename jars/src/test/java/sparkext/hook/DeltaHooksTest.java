@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The hooks against the class files of the pinned Delta release. */
+/** Tests the hooks with the class files of the pinned Delta release. */
 class DeltaHooksTest {
   private static final ClassFileLocator CLASS_PATH =
       ClassFileLocator.ForClassLoader.of(DeltaHooksTest.class.getClassLoader());
@@ -66,7 +66,7 @@ class DeltaHooksTest {
   }
 
   @Test
-  void everyHookHasAKeyOfItsOwn() {
+  void everyHookHasADifferentKey() {
     assertThat(DeltaHooks.ALL).extracting(DeltaHook::key).doesNotHaveDuplicates();
   }
 

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.util.function.Predicate;
 import net.bytebuddy.dynamic.ClassFileLocator;
 
-/** The class files of this class path without some types, which a jar has to contain. */
+/** The class files of this class path without the types that a jar has to contain. */
 record Hiding(Predicate<String> isHidden, ClassFileLocator classPath) implements ClassFileLocator {
   static Hiding of(Predicate<String> isHidden) {
     return new Hiding(isHidden, ForClassLoader.of(Hiding.class.getClassLoader()));

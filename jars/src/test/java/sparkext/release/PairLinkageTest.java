@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * The types and members that our classes name, in a whole installation. {@code make test-matrix}
- * names the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
+ * Tests that an installation has the members that our classes name. {@code make test-matrix} names
+ * the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
  */
 @EnabledIfSystemProperty(named = PairLinkageTest.PAIR, matches = ".+")
 class PairLinkageTest {
@@ -30,7 +30,7 @@ class PairLinkageTest {
 
   @Test
   void pairHasTheMembersThatOurClassesName() throws IOException {
-    Linkage linkage = linkage(Linkage::isOfOthers);
+    Linkage linkage = linkage(Linkage::isOfSparkOrDelta);
 
     assertThat(linkage.broken(Shims.others())).isEmpty();
     assertThat(linkage.broken(Shims.adapting())).isEqualTo(Shims.missingIn(delta()));
@@ -48,7 +48,7 @@ class PairLinkageTest {
 
   @Test
   void ourClassesImplementAllAbstractMethods() throws IOException {
-    assertThat(linkage(Linkage::isOfOthers).unimplemented(Shims.others())).isEmpty();
+    assertThat(linkage(Linkage::isOfSparkOrDelta).unimplemented(Shims.others())).isEmpty();
   }
 
   private static List<byte[]> classFiles(Path jar) throws IOException {
@@ -63,7 +63,7 @@ class PairLinkageTest {
     return name.substring(name.lastIndexOf('-') + 1, name.length() - ".jar".length());
   }
 
-  /** Returns Spark's jars, and Delta's as the last. */
+  /** Returns the jars of Spark, then the jars of Delta. */
   private static List<Path> pair() {
     return Stream.of(System.getProperty(PAIR).split(File.pathSeparator)).map(Path::of).toList();
   }
@@ -73,7 +73,7 @@ class PairLinkageTest {
     for (Path jar : pair()) {
       jars.add(ClassFileLocator.ForJarFile.of(jar.toFile()));
     }
-    jars.add(Hiding.of(Linkage::isOfOthers));
+    jars.add(Hiding.of(Linkage::isOfSparkOrDelta));
     return new Linkage(new ClassFileLocator.Compound(jars), isChecked);
   }
 }
