@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import zipfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import pyspark
 import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.support.custom_sessions import Failure, failure_of, our_jar, resolved_jars, session, stop
+from tests.support.custom_sessions import Failure, failure_of, our_jar, session, stop
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.java_sources import compiled_jar
 from tests.support.processes import in_new_process
 from tests.support.releases import evolving_merge
 from tests.support.sessions import warehouse_of
@@ -288,17 +286,10 @@ def replace_used_tables(home: Path, jars: list[str]) -> list[Failure | None]:
 
 
 @pytest.fixture(scope="module")
-def front_jars(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def front_jars(delta_jars: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Delta's jars, ours, and that of the other catalog."""
-    home = tmp_path_factory.mktemp("front")
-    delta_jars = resolved_jars(spark)
-    class_path = ":".join([f"{Path(pyspark.__file__).parent}/jars/*", *delta_jars])
-    compiler = ["javac", "-cp", class_path, "-d", str(home), str(FRONT_CATALOG)]
-    subprocess.run(compiler, check=True)
-    front_jar = home / "front.jar"
-    with zipfile.ZipFile(front_jar, "w") as jar:
-        jar.write(home / "FrontCatalog.class", "FrontCatalog.class")
-    return [*delta_jars, our_jar(), str(front_jar)]
+    front = compiled_jar(tmp_path_factory.mktemp("front"), [FRONT_CATALOG], delta_jars)
+    return [*delta_jars, our_jar(), str(front)]
 
 
 @pytest.mark.matrix

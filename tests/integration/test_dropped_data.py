@@ -16,8 +16,9 @@ from pyspark.sql import SparkSession
 
 from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
 from spark_ext.__main__ import main
+from tests.integration.erasures import MARKER, SHORT
 from tests.integration.held_bytes import holders
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
 from tests.support.releases import PURGES
 from tests.support.removal import local
@@ -25,12 +26,7 @@ from tests.support.session_conf import session_conf
 
 pytestmark = pytest.mark.without("parquet")
 
-MARKER = "Z7q0MARKER0q7Z"
 UNCOMPRESSED = {"spark.sql.parquet.compression.codec": "uncompressed"}
-SHORT = (
-    "'delta.deletedFileRetentionDuration' = 'interval 0 hours'",
-    "'delta.logRetentionDuration' = 'interval 0 days'",
-)
 COUNTED = ("live_files", "removed_files", "change_data_files", "untracked_files")
 NUMBERED = ("commits", "checkpoints", "other_log_files")
 
@@ -79,7 +75,7 @@ def erase(table: Table, path: str) -> None:
     # Columns in arrays and maps have no statistics.
     in_log = ["LOG CLEANUP"] * any(holders(table.path, MARKER)[kind] for kind in NUMBERED)
     assert agree(table, path) == ["PURGE", "VACUUM", *in_log]
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     assert agree(table, path) == ["VACUUM", *in_log]
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, path) == in_log
@@ -118,7 +114,7 @@ def by_uuid(table: Table) -> str:
 
 
 def by_id(table: Table) -> str:
-    table.create("id INT, secret STRING", TRACKED, "'delta.columnMapping.mode' = 'id'", *SHORT)
+    table.create("id INT, secret STRING", TRACKED, ID_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
     table.alter("DROP COLUMN secret")
     return "secret"
@@ -155,7 +151,7 @@ def mapped_again(table: Table) -> str:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
     UsageTracking.forName(table.spark, table.name).remove_column_mapping(progress=None)
-    table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     table.alter("RENAME COLUMN id TO number")
     table.alter("ADD COLUMN more STRING")
     table.insert(f"(2, '{MARKER}', 'x')")
@@ -249,7 +245,7 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
     on_disk = holders(table.path, MARKER)
     assert on_disk["checkpoints"] >= 3
     assert found.checkpoints == on_disk["checkpoints"]
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, "secret") == ["LOG CLEANUP"]
     table.age_log()
@@ -260,9 +256,7 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
 def test_erasure_works_when_column_was_dropped_without_column_mapping(table: Table) -> None:
     table.create("id INT, secret STRING", *SHORT)
     table.insert(f"(1, '{MARKER}')")
-    table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
-        "overwriteSchema", "true"
-    ).mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
     assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
     assert column(table, "secret").operation == "WRITE"
@@ -280,9 +274,7 @@ def test_partition_column_is_found_in_paths_and_in_the_log(
 ) -> None:
     table.create("id INT, secret STRING", *mapping, *SHORT, partitioned_by="secret")
     table.insert(f"(1, '{MARKER}'), (2, '{MARKER} a:b%c')")
-    table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
-        "overwriteSchema", "true"
-    ).mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
     found = column(table, "secret")
 
@@ -300,8 +292,7 @@ def test_empty_partition_folder_is_counted(table: Table) -> None:
     table.create("id INT, secret STRING", *SHORT, partitioned_by="secret")
     table.insert(f"(1, '{MARKER}')")
     file = local(table.path, next(iter(table.log.live_files)))
-    overwrite = table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta")
-    overwrite.option("overwriteSchema", "true").mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
     for each in file.parent.iterdir():
         each.unlink()
@@ -314,8 +305,7 @@ def test_source_files_of_shallow_clone_are_named_and_not_counted(
     table: Table, tmp_path: Path
 ) -> None:
     top_level(table)
-    clone = Table(table.spark, tmp_path / "clone")
-    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
+    clone = table.clone(tmp_path / "clone")
 
     (found,) = dropped(clone).columns
     assert (found.path, found.physical_path) == (None, "secret")
@@ -324,7 +314,7 @@ def test_source_files_of_shallow_clone_are_named_and_not_counted(
     assert source.removeprefix("file:") == str(table.path) or str(table.path) in source
     assert [step.step for step in found.steps] == ["PURGE", "LOG CLEANUP", "SOURCE"]
 
-    clone.spark.sql(f"REORG TABLE {clone.name} APPLY (PURGE)")
+    clone.purge()
     (found,) = dropped(clone).columns
     assert found.source_files == (source,)
     assert [step.step for step in found.steps] == ["LOG CLEANUP", "SOURCE"]
@@ -345,8 +335,7 @@ def test_source_of_shallow_clone_is_named_once(
         table.insert(f"({day}, '{MARKER}', {day})")
     table.alter("DROP COLUMN secret")
     assert len({Path(path).parent for path in table.log.live_files}) > 1
-    clone = Table(table.spark, tmp_path / "clone")
-    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
+    clone = table.clone(tmp_path / "clone")
 
     (found,) = dropped(clone).columns
     assert found.source_files == (f"file:{table.path}",)
@@ -423,7 +412,7 @@ def test_unreadable_deletion_vector_is_unknown(table: Table) -> None:
 @PURGES
 def test_deletion_vector_is_a_removed_file_when_no_longer_needed(table: Table) -> None:
     file = with_vector(table)
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     assert dropped(table).columns == ()
 
     file.with_name(f".{file.name}.crc").unlink()
@@ -558,7 +547,7 @@ def test_column_is_not_dropped_when_restore_brought_it_back(table: Table) -> Non
     table.alter("DROP COLUMN secret")
     assert [each.path for each in dropped(table).columns] == ["secret"]
 
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 1")
+    table.restore(1)
 
     assert dropped(table).columns == ()
     table.alter("DROP COLUMN secret")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from delta.tables import DeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import CHANGE_DATA, PURGES, SQL_GENERATES_COLUMNS
@@ -68,7 +67,7 @@ def clone_in_sql(source: Table, target: Table, kind: str) -> None:
 
 
 def clone_by_builder(source: Table, target: Table, _: str) -> None:
-    original = DeltaTable.forPath(source.spark, str(source.path))
+    original = source.delta_table
     original.clone(str(target.path), isShallow=False)
 
 

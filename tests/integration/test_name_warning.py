@@ -10,11 +10,9 @@ from pyspark.sql import SparkSession
 
 from tests.integration.session_log import session_log
 from tests.support.audited import findings
-from tests.support.delta_table import NAME_MODE, Table
+from tests.support.delta_table import ID_MODE, NAME_MODE, Table
 from tests.support.releases import PURGES, evolving_merge
 from tests.support.table_log import is_uuid_name
-
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 
 
 @pytest.fixture
@@ -101,8 +99,7 @@ def merge(table: Table) -> None:
 
 
 def overwrite(table: Table) -> None:
-    rows = table.spark.sql("SELECT 2 AS id, 'Oslo' AS town, 'X' AS city").write.format("delta")
-    rows.mode("overwrite").option("overwriteSchema", "true").save(str(table.path))
+    table.overwrite("SELECT 2 AS id, 'Oslo' AS town, 'X' AS city")
 
 
 def restore(table: Table) -> None:
@@ -110,7 +107,7 @@ def restore(table: Table) -> None:
     table.alter("ADD COLUMN city STRING")
     version = table.log.version
     table.alter("DROP COLUMN city")
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+    table.restore(version)
 
 
 @pytest.mark.parametrize(("write", "times"), [(merge, 1), (overwrite, 1), (restore, 2)])
@@ -139,7 +136,7 @@ def test_reused_name_of_a_dropped_column_is_a_finding_until_purged(
 
     assert is_uuid_name(table.log.physical_names["city"])
     assert [check for check, _, _ in found(table)] == ["misleading_name"]
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     assert found(table) == []
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from spark_ext import UsageTracking
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.removal import (
@@ -64,10 +63,6 @@ def deleted(table: Table) -> Table:
     return table
 
 
-def tracking(table: Table) -> UsageTracking:
-    return UsageTracking.forPath(table.spark, str(table.path))
-
-
 def vector_file(table: Table) -> Path:
     """Returns the file of the only vector, and removes its checksum file."""
     (add,) = [add for add in live(table.log).values() if "deletionVector" in add]
@@ -94,9 +89,7 @@ def test_removal_fails(deleted: Table, break_it: Callable[[Path], None]) -> None
     refused(
         deleted,
         file,
-        lambda table: tracking(table).remove_column_mapping(
-            dry_run=True, exact=True, progress=None
-        ),
+        lambda table: table.usage.remove_column_mapping(dry_run=True, exact=True, progress=None),
     )
 
     file.write_bytes(content)
@@ -112,13 +105,13 @@ def test_align_names_fails(deleted: Table) -> None:
     files = data_files(deleted.path)
 
     with refusal(UNREADABLE) as refused:
-        tracking(deleted).align_names(progress=None)
+        deleted.usage.align_names(progress=None)
 
     assert file.name in refused.value.getMessageParameters()["path"]
     assert data_files(deleted.path) == files
     assert deleted.log.configuration["delta.columnMapping.mode"] == "name"
     file.write_bytes(content)
-    assert tracking(deleted).align_names(progress=None).aligned
+    assert deleted.usage.align_names(progress=None).aligned
     assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
 
 
@@ -155,7 +148,7 @@ def test_purge_fails(deleted: Table, break_it: Callable[[Path], None]) -> None:
     file = vector_file(deleted)
     break_it(file)
 
-    refused(deleted, file, lambda table: table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)"))
+    refused(deleted, file, Table.purge)
 
 
 @BROKEN
