@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
 from spark_ext.__main__ import main
-from tests.integration.erasures import MARKER, SHORT
+from tests.integration.erasures import MARKER, SHORT, clean_up_log
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
@@ -65,11 +65,6 @@ def agree(table: Table, path: str | None) -> list[str]:
     return [step.step for step in found.steps]
 
 
-def checkpoint(table: Table) -> None:
-    """Commits with a checkpoint, after which log cleanup runs."""
-    table.alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
-
-
 def erase(table: Table, path: str) -> None:
     """Runs every step, and compares the reported places with the disk before each step."""
     # Columns in arrays and maps have no statistics.
@@ -79,21 +74,34 @@ def erase(table: Table, path: str) -> None:
     assert agree(table, path) == ["VACUUM", *in_log]
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, path) == in_log
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
-def assert_erased(table: Table) -> None:
+def assert_log_cleanup_erases(table: Table) -> None:
+    clean_up_log(table)
     assert holders(table.path, MARKER) == Counter()
     assert dropped(table).gone
 
 
-def top_level(table: Table) -> str:
-    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
-    table.insert(f"(1, '{MARKER}')")
-    table.alter("DROP COLUMN secret")
-    return "secret"
+def with_dropped(
+    path: str = "secret",
+    column: str = "secret STRING",
+    value: str = f"'{MARKER}'",
+    properties: tuple[str, ...] = (TRACKED, NAME_MODE),
+) -> Callable[[Table], str]:
+    """Makes a table of one row, and drops a column or one inside it. Returns the path."""
+
+    def make(table: Table) -> str:
+        table.create(f"id INT, {column}", *properties, *SHORT)
+        table.insert(f"(1, {value})")
+        table.alter(f"DROP COLUMN {path}")
+        return path
+
+    return make
+
+
+top_level = with_dropped()
+by_uuid = with_dropped(properties=(NAME_MODE,))
 
 
 def renamed(table: Table) -> str:
@@ -104,46 +112,6 @@ def renamed(table: Table) -> str:
     table.insert(f"(2, '{MARKER}')")
     table.alter("DROP COLUMN hidden")
     return "hidden"
-
-
-def by_uuid(table: Table) -> str:
-    table.create("id INT, secret STRING", NAME_MODE, *SHORT)
-    table.insert(f"(1, '{MARKER}')")
-    table.alter("DROP COLUMN secret")
-    return "secret"
-
-
-def by_id(table: Table) -> str:
-    table.create("id INT, secret STRING", TRACKED, ID_MODE, *SHORT)
-    table.insert(f"(1, '{MARKER}')")
-    table.alter("DROP COLUMN secret")
-    return "secret"
-
-
-def in_an_array(table: Table) -> str:
-    columns = "id INT, items ARRAY<STRUCT<x: INT, secret: STRING>>"
-    table.create(columns, TRACKED, NAME_MODE, *SHORT)
-    table.insert(f"(1, array(named_struct('x', 1, 'secret', '{MARKER}')))")
-    table.alter("DROP COLUMN items.element.secret")
-    return "items.element.secret"
-
-
-def in_a_map(table: Table) -> str:
-    columns = "id INT, pairs MAP<STRING, STRUCT<x: INT, secret: STRING>>"
-    table.create(columns, TRACKED, NAME_MODE, *SHORT)
-    table.insert(f"(1, map('k', named_struct('x', 1, 'secret', '{MARKER}')))")
-    table.alter("DROP COLUMN pairs.value.secret")
-    return "pairs.value.secret"
-
-
-def deep(table: Table) -> str:
-    columns = "id INT, a STRUCT<b: STRUCT<c: STRUCT<x: INT, secret: STRING>>>"
-    table.create(columns, TRACKED, NAME_MODE, *SHORT)
-    table.insert(
-        f"(1, named_struct('b', named_struct('c', named_struct('x', 1, 'secret', '{MARKER}'))))"
-    )
-    table.alter("DROP COLUMN a.b.c.secret")
-    return "a.b.c.secret"
 
 
 def mapped_again(table: Table) -> str:
@@ -161,11 +129,33 @@ def mapped_again(table: Table) -> str:
     return "secret"
 
 
+STRUCT = f"named_struct('x', 1, 'secret', '{MARKER}')"
+MAKERS = {
+    "top level": top_level,
+    "renamed": renamed,
+    "by uuid": by_uuid,
+    "by id": with_dropped(properties=(TRACKED, ID_MODE)),
+    "in an array": with_dropped(
+        "items.element.secret",
+        "items ARRAY<STRUCT<x: INT, secret: STRING>>",
+        f"array({STRUCT})",
+    ),
+    "in a map": with_dropped(
+        "pairs.value.secret",
+        "pairs MAP<STRING, STRUCT<x: INT, secret: STRING>>",
+        f"map('k', {STRUCT})",
+    ),
+    "deep": with_dropped(
+        "a.b.c.secret",
+        "a STRUCT<b: STRUCT<c: STRUCT<x: INT, secret: STRING>>>",
+        f"named_struct('b', named_struct('c', {STRUCT}))",
+    ),
+    "mapped again": mapped_again,
+}
+
+
 @PURGES
-@pytest.mark.parametrize(
-    "make",
-    [top_level, renamed, by_uuid, by_id, in_an_array, in_a_map, deep, mapped_again],
-)
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_erasure_steps_leave_no_byte_and_each_place_is_reported_before_each_step(
     table: Table, make: Callable[[Table], str]
 ) -> None:
@@ -248,9 +238,7 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
     table.purge()
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, "secret") == ["LOG CLEANUP"]
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
 def test_erasure_works_when_column_was_dropped_without_column_mapping(table: Table) -> None:
@@ -262,9 +250,7 @@ def test_erasure_works_when_column_was_dropped_without_column_mapping(table: Tab
     assert column(table, "secret").operation == "WRITE"
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, "secret") == ["LOG CLEANUP"]
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
 @pytest.mark.matrix
@@ -283,9 +269,7 @@ def test_partition_column_is_found_in_paths_and_in_the_log(
     assert reported(found) == on_disk
     table.spark.sql(f"VACUUM {table.name}")
     assert reported(column(table, "secret")) == holders(table.path, MARKER)
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
 def test_empty_partition_folder_is_counted(table: Table) -> None:
