@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_ext import ColumnMappingStatus, UsageTracking
+from tests.integration import routes
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 
 NESTED = (
@@ -82,8 +83,7 @@ def test_history_has_every_change_of_columns_at_every_level(table: Table) -> Non
     table.alter("RENAME COLUMN t.x TO xx")
     table.alter("DROP COLUMNS (t.y, m)")
     table.insert("(1, named_struct('xx', 1, 'n', 'n'), null, 2)")
-    more = table.spark.sql("SELECT 2 AS id, named_struct('xx', 3, 'new', 4) AS t, 5 AS b")
-    more.write.format("delta").mode("append").option("mergeSchema", "true").save(str(table.path))
+    routes.save(table, "SELECT 2 AS id, named_struct('xx', 3, 'new', 4) AS t, 5 AS b")
 
     assert created == [
         (0, "add", None, path)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.integration import routes
 from tests.integration.session_log import session_log
 from tests.support.audited import findings
 from tests.support.delta_table import ID_MODE, NAME_MODE, Table
-from tests.support.releases import PURGES, evolving_merge
+from tests.support.releases import PURGES
 from tests.support.table_log import is_uuid_name
 
 
@@ -81,8 +82,7 @@ def test_nested_add_by_a_write_is_logged(table: Table, log: Callable[[], list[st
     table.insert("(1, named_struct('x', 1))")
     table.alter("RENAME COLUMN s.x TO y")
 
-    more = table.spark.sql("SELECT 2 AS id, named_struct('y', 2, 'x', 3) AS s")
-    more.write.format("delta").mode("append").option("mergeSchema", "true").save(str(table.path))
+    routes.save(table, "SELECT 2 AS id, named_struct('y', 2, 'x', 3) AS s")
 
     (line,) = log()
     assert told(line, "s.x", "s.y", table)
@@ -90,12 +90,7 @@ def test_nested_add_by_a_write_is_logged(table: Table, log: Callable[[], list[st
 
 
 def merge(table: Table) -> None:
-    with evolving_merge(table.spark):
-        table.spark.sql(
-            f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t"
-            " USING (SELECT 2 AS id, 'Y' AS town, 'X' AS city) s"
-            " ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
-        )
+    routes.merge_in_sql(table, "SELECT 2 AS id, 'Y' AS town, 'X' AS city")
 
 
 def overwrite(table: Table) -> None:
