@@ -2,7 +2,7 @@
 """Measures the removal of column mapping from many tables in one call.
 
 Each table is a copy of one table: logs are copied, and data files are hard links. Both sides of a
-ratio take turns on copies of their own, and Delta's cache is empty before each measurement.
+ratio take turns on separate copies, and Delta's cache is empty before each measurement.
 LAKEHOUSE_TABLES (1000) and LAKEHOUSE_GB (2) change the sizes.
 """
 
@@ -57,7 +57,7 @@ class Pair:
 def run(folder: Path) -> Report:
     home = folder / "lakehouse"
     with both_sessions(home) as (ours, plain):
-        free = removals_for_free(ours, plain, home / "free")
+        free = removals_by_metadata(ours, plain, home / "free")
         copied = removals_by_copy(ours, home / "copied")
     with one_session("plugin", home / "done") as ours:
         done = mostly_done(ours, home / "mostly-done")
@@ -67,7 +67,8 @@ def run(folder: Path) -> Report:
         f"{PAIRS} pairs, medians, {PARALLEL} tables at a time",
         [
             free.figure(
-                f"{TABLES:,} tables for free / survey and SET TBLPROPERTIES", OVER_STATEMENTS
+                f"{TABLES:,} tables by metadata alone / survey and SET TBLPROPERTIES",
+                OVER_STATEMENTS,
             ),
             copied.figure(
                 f"{COPIED_TABLES} tables by copy, {BYTES / 1e9:g} GB / one table", OVER_ONE_TABLE
@@ -85,7 +86,7 @@ def run(folder: Path) -> Report:
     )
 
 
-def removals_for_free(ours: Remote, plain: Remote, folder: Path) -> Pair:
+def removals_by_metadata(ours: Remote, plain: Remote, folder: Path) -> Pair:
     """Measures tracked tables of one file beside a survey and a statement of plain Delta each."""
     tracked = written(ours, folder / "tracked", f"{NAME_MODE}, {TRACKED}", rows=100, files=1)
     mapped = written(plain, folder / "mapped", NAME_MODE, rows=100, files=1)

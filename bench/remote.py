@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-LAST_LOOK = re.compile(r"Committed (\d+) ms after reading")
+LAST_READING = re.compile(r"Committed (\d+) ms after reading")
 
 
 class Remote:
@@ -58,16 +58,16 @@ class Remote:
         return self._call(do="remove_column_mapping", paths=list(paths), parallel=parallel)
 
     def statements(self, statements: Sequence[str], parallel: int) -> float:
-        """Runs so many statements at a time."""
+        """Runs statements, `parallel` at a time."""
         return self._call(do="statements", statements=list(statements), parallel=parallel)
 
     def live_megabytes(self) -> float:
         """Returns the memory of the driver: the live objects of its JVM, and its Python."""
         return self._call(do="live_megabytes")
 
-    def last_look(self) -> float:
-        """Returns the seconds from the last look at the table to the commit of the last removal."""
-        return int(LAST_LOOK.findall(self.stderr.read_text())[-1]) / 1000
+    def last_reading(self) -> float:
+        """Returns the seconds from the last reading of the table to the commit of a removal."""
+        return int(LAST_READING.findall(self.stderr.read_text())[-1]) / 1000
 
     def rule_call(self, path: Path) -> float:
         """Runs one rule call for the newest column of a table."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the removal of column mapping by byte copy, beside Delta's rewrite and `cp -r`.
 
-Each table is written once and copied by hard links. Our removal runs on the tracked copy in a
-session with the plugin. If all names are `col-<uuid>`, that copy is untracked. Delta's rewrite runs
-on the untracked copy in a plain session. All take turns in one run on one disk.
+Each table is written once and copied by hard links. Our removal runs in a session with the plugin,
+on a tracked copy, or on an untracked copy if all names are `col-<uuid>`. Delta's rewrite runs in a
+plain session on an untracked copy. All take turns in one run on one disk.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Removal:
     cp: float
     floor: float
     """The seconds of a statement on the same table that only sets a property."""
-    last_look: float
-    """The seconds from the last look at the table to the commit."""
+    last_reading: float
+    """The seconds from the last reading of the table to the commit."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ def ratio(what: str, ours: float, other: float, limit: float) -> Figure:
 
 
 def to_commit(row: Removal, limit: float) -> Figure:
-    what = f"last look to commit, {row.files:,} files, {row.megabytes:,.0f} MB"
-    return Figure(what, in_seconds(row.last_look), "", row.last_look, limit, "s")
+    what = f"last reading to commit, {row.files:,} files, {row.megabytes:,.0f} MB"
+    return Figure(what, in_seconds(row.last_reading), "", row.last_reading, limit, "s")
 
 
 def in_all(what: str, row: Removal, limit: float) -> Figure:
@@ -247,12 +247,12 @@ def measured(
     A single rewrite is not ignored.
     """
     files = [path for path in original.rglob("*.parquet") if "_delta_log" not in path.parts]
-    floors, looks = [], []
+    floors, readings = [], []
 
     def removed_by_us(path: Path) -> float:
         floor, seconds = remove(ours, original, path, case, by_us=True)
         floors.append(floor)
-        looks.append(ours.last_look())
+        readings.append(ours.last_reading())
         return seconds
 
     sides: dict[str, Callable[[Path], float]] = {
@@ -269,8 +269,8 @@ def measured(
             shutil.rmtree(folder)
     medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
     size = sum(file.stat().st_size for file in files) / 1e6
-    floor, last_look = (statistics.median(values[1:]) for values in (floors, looks))
-    return Removal(case.name, len(files), size, floor=floor, last_look=last_look, **medians)
+    floor, last_reading = (statistics.median(values[1:]) for values in (floors, readings))
+    return Removal(case.name, len(files), size, floor=floor, last_reading=last_reading, **medians)
 
 
 def remove(

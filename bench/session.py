@@ -50,7 +50,7 @@ class Session:
         self.spark.sql("SELECT 1").collect()
         self.start_seconds = time.perf_counter() - started
         self.spark.sparkContext.setLogLevel("ERROR")
-        # This logger writes the milliseconds between the last look at a table and the commit.
+        # This logger writes the milliseconds between the last reading of a table and the commit.
         log4j = self.jvm.org.apache.logging.log4j
         log4j.core.config.Configurator.setLevel(ROUNDS, log4j.Level.INFO)
         self.held: dict[str, DeltaTable] = {}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the removal of column mapping by byte copy while other sessions write.
 
-The table has 5 GB in files of 64 MB, and its first column counts. One session appends every second,
-another deletes rows by deletion vectors every two seconds, and a third removes column mapping from
-new copies of the table. The appends go to a separate partition, because a DELETE conflicts with an
-append to the partitions that it reads.
+The table has 5 GB in files of 64 MB, and its first column counts the rows. One session appends
+every second, another deletes rows by deletion vectors every two seconds, and a third removes column
+mapping from new copies of the table. The appends go to a separate partition, because a DELETE
+conflicts with an append to the partitions that it reads.
 """
 
 from __future__ import annotations

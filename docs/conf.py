@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages as HTML: `make docs`.
 
-The source folder is the checkout, so that a link means the same here and where the Markdown is read
-as it stands.
+The source folder is the checkout, so that links are valid in HTML and in the Markdown files.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ sys.path.insert(0, str(CHECKOUT))  # `make docs` does not install the package
 
 import spark_ext  # noqa: E402
 
-# A page that is in no list is an error.
+# A page that no list contains is an error.
 CONTENTS = {
     "Start": ["README", "docs/first-table", "docs/install"],
     "Do a job": [
@@ -98,9 +97,10 @@ html_title = f"spark-ext {release}"
 html_logo = html_favicon = "pictures/mark.svg"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = [("pages.js", {"defer": "defer"})]
 html_extra_path = ["index.html"]
 html_copy_source = html_show_copyright = html_domain_indices = False
-# A summary is fetched, which a browser does not do between files of a folder.
+# A browser does not fetch a summary from a file in the same folder.
 html_show_search_summary = False
 
 
@@ -119,5 +119,5 @@ def entry(page: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Connects the handlers; Sphinx calls this function."""
     app.connect("source-read", add_contents)

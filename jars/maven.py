@@ -2,8 +2,8 @@
 """Runs the one Maven this project builds with, and fetches it from Maven Central the first time.
 
 The builder needs a JDK and Python, not Maven: PySpark brings Apache Ivy, and Ivy can fetch Maven's
-own distribution by its coordinates. It lies in `.maven/` of the checkout afterwards. A Maven that
-the machine happens to have is never used, so that there is one tested way to build.
+own distribution by its coordinates. The folder `.maven/` of the checkout contains it afterwards. An
+installed Maven is never used, so that only one version has to be tested.
 
 Usage:
     .venv/bin/python jars/maven.py -f jars/pom.xml package
@@ -48,7 +48,7 @@ IVY_FILE = f"""\
 
 
 class BuildError(Exception):
-    """The build can't start; the message says what to do."""
+    """The build cannot start. The message says what to do."""
 
 
 def jdk_home() -> Path:
@@ -62,7 +62,7 @@ def jdk_home() -> Path:
     if java is None:
         raise BuildError(f"Cannot build the jar: no `java` on the PATH. {_jdk_advice()}")
     try:
-        # Asked of the JVM itself: behind a link or a version manager's shim the path tells nothing.
+        # The JVM itself reports its home, since a path may be a link or a version manager's shim.
         shown = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],
             capture_output=True,
@@ -114,7 +114,7 @@ def install_maven(java: Path) -> None:
         try:
             (unpacked / MAVEN_HOME.name).rename(MAVEN_HOME)
         except OSError:
-            if not MAVEN_HOME.exists():  # else another build was quicker, with the same bytes
+            if not MAVEN_HOME.exists():  # otherwise another build has written the same bytes
                 raise
 
 
@@ -122,7 +122,7 @@ def _download(java: Path, work: Path) -> Path:
     (work / "ivy.xml").write_text(IVY_FILE)
     command = [str(java), "-jar", str(_ivy_jar())]
     command += ["-settings", str(JARS_DIR / "ivysettings.xml"), "-ivy", str(work / "ivy.xml")]
-    # A cache of its own: what a broken download leaves there is gone with the folder.
+    # A separate cache: a broken download is deleted with its folder.
     command += ["-cache", str(work / "cache"), "-retrieve", str(work / "[artifact].[ext]")]
     for _ in range(DOWNLOAD_ATTEMPTS):
         ivy = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -145,7 +145,7 @@ def _ivy_jar() -> Path:
 
 
 def _package(name: str) -> Path:
-    """The folder of an installed package."""
+    """Returns the folder of an installed package."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise BuildError(f"Cannot find the package {name}. Run this with `.venv/bin/python`.")
@@ -155,7 +155,7 @@ def _package(name: str) -> Path:
 def resources() -> list[str]:
     """Returns the files of packages that go into the jar: py4j's Python half and its license.
 
-    They are no artifacts of Maven Central. pyproject.toml pins the PySpark that brings both.
+    Maven Central does not have them. pyproject.toml pins the PySpark that brings both.
     """
     licenses = _package("pyspark") / "licenses"
     if not (licenses / "LICENSE-py4j.txt").is_file():

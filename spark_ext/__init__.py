@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column mapping for Delta Lake that can be removed again without rewriting files.
+"""Column mapping for Delta Lake that can be removed again without rewriting files."""
 
-A public name is imported at its first use, since the rule process (`spark_ext.process`) imports
-this package without pyspark.
-"""
+# A public name is imported at its first use, since the rule process (`spark_ext.process`) imports
+# this package without pyspark.
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class CannotRemoveColumnMappingError(
 
 
 class NotACertificateError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_A_CERTIFICATE"):
-    """A file is no certificate of erasure for the column that was asked for."""
+    """A file is not a certificate of erasure for the requested column."""
 
 
 class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):
@@ -149,7 +149,7 @@ class AlignmentConflictError(
 class ExtensionJarMissingError(
     SparkExtError, FileNotFoundError, condition="USAGE_TRACKING_JAR_MISSING"
 ):
-    """The package has no jar, because nobody built the jar in this checkout."""
+    """The package has no jar, because the jar was not built in this checkout."""
 
 
 class SessionAlreadyRunningError(
@@ -171,7 +171,7 @@ class SessionWithoutExtensionError(
 
 
 class RemoteSessionError(SparkExtError, ValueError, condition="USAGE_TRACKING_REMOTE_SESSION"):
-    """A client configures a session of a Spark Connect server, which has settings of its own."""
+    """A client configures a session of a Spark Connect server, which has its own settings."""
 
 
 class JvmWithoutJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_JVM_WITHOUT_JARS"):

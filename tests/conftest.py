@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One Spark session with the plugin for all tests that want it, and a fresh table for each.
+"""Provides one Spark session with the plugin, and a new table for each test.
 
-With TEST_CATALOG=hive in the environment its catalog is a Hive metastore in memory; a JVM has one
-of the two. With TEST_SETTINGS=vendors it has what vendors set by default.
+If the environment has TEST_CATALOG=hive, the catalog is a Hive metastore in memory; a JVM has one
+catalog. If it has TEST_SETTINGS=vendors, the session has the default settings of vendors.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
-    # Before the workers: Spark's Ivy fetches Delta's jars, and two that fill its cache at one time
-    # both fail.
+    # This runs before the workers, because two processes that fill Ivy's cache at one time both
+    # fail.
     config.stash[ARCHIVE] = folder = Path(tempfile.mkdtemp(prefix="spark-ext-classes-"))
     failure = class_archive.make(folder)
     if failure:
         raise pytest.UsageError(f"No session with spark-ext starts here:\n{failure}")
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
+@pytest.hookimpl(tryfirst=True)  # before pytest reads `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # The quickest files last, so that the processes end at about the same time.
+    # The fastest files run last, so that the processes end at about the same time.
     items.sort(key=lambda item: item.path.parent.name == "unit")
     if not any("::" in argument for argument in config.args):
         leave_variants_to_the_matrix(items)
 
 
 def leave_variants_to_the_matrix(items: list[pytest.Item]) -> None:
-    """Marks all variants of a test on a session but the first."""
+    """Marks all variants of a test on a session except the first."""
     seen: set[str] = set()
     for item in items:
         kept_whole = any(map(item.get_closest_marker, ("matrix", "every_variant")))
@@ -104,7 +104,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @contextmanager
 def without_settings(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Turns off what the marks of this module or test name of TEST_SETTINGS."""
+    """Turns off the settings of TEST_SETTINGS that a mark of the module or test names."""
     marks = request.node.own_markers
     names = {name for mark in marks if mark.name == "without" for name in mark.args}
     keys = vendors.settings(names.intersection(vendors.chosen()))
@@ -129,14 +129,14 @@ def test_without_settings(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def conf(spark: SparkSession) -> Iterator[object]:
-    """Sets session confs for one test; afterwards they are as before."""
+    """Sets session confs for one test, and restores them."""
     with ExitStack() as settings:
         yield lambda key, value: settings.enter_context(session_conf(spark, {key: value}))
 
 
 @pytest.fixture
 def driver_conf(spark: SparkSession) -> Iterator[object]:
-    """Sets what an application is started with, and no session may set, for one test."""
+    """Sets confs of the application, which no session may set, for one test."""
     jvm: Any = spark._jvm
     application = jvm.org.apache.spark.SparkEnv.get().conf()
     changed: dict[str, str | None] = {}
@@ -160,6 +160,6 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 
 @pytest.fixture
 def named_table(spark: SparkSession) -> Iterator[Table]:
-    """A table of the catalog, yet to be created."""
+    """Yields a table of the catalog that does not exist yet."""
     yield Table(spark, warehouse_of(spark) / "named", "named")
     spark.sql("DROP TABLE IF EXISTS named")

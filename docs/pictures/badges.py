@@ -14,7 +14,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("badges.svg")
 CHECKOUT = FILE.parents[2]
-LETTER, HEIGHT = 6.4, 20
+LETTER, HEIGHT = 6.2, 20
 
 
 def badges() -> dict[str, str]:
@@ -42,18 +42,18 @@ def drawn() -> str:
     parts, left = [], 0
     for name, value in badges().items():
         for text, colour in ((name, "#475569"), (value, "#1d4ed8")):
-            width = round(LETTER * len(text)) + 14
+            width = round(LETTER * len(text)) + 12
             parts.append(
                 f'  <rect x="{left}" width="{width}" height="{HEIGHT}" fill="{colour}"/>\n'
-                f'  <text x="{left + 7}" y="14" textLength="{width - 14}">{escape(text)}</text>'
+                f'  <text x="{left + 6}" y="14" textLength="{width - 12}">{escape(text)}</text>'
             )
             left += width
-        left += 8
+        left += 6
     about = ", ".join(f"{name} {value}" for name, value in badges().items())
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left - 8} {HEIGHT}" '
-            f'width="{left - 8}" height="{HEIGHT}" role="img" aria-labelledby="title">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left - 6} {HEIGHT}" '
+            f'width="{left - 6}" height="{HEIGHT}" role="img" aria-labelledby="title">',
             f'  <title id="title">{escape(about)}</title>',
             "  <style>text { font: 12px system-ui, sans-serif; fill: #ffffff }</style>",
             *parts,

@@ -22,7 +22,7 @@ import spark_ext
 PICTURE = Path(__file__).with_name("parquet-schema.svg")
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
-WIDTH, HEIGHT, PANEL = 820, 250, 380
+WIDTH, HEIGHT, PANEL = 560, 232, 256
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def panels(spark: SparkSession, folder: Path) -> list[Panel]:
 
 def picture(panels: list[Panel]) -> str:
     """Returns the SVG."""
-    parts = [part for at, shown in enumerate(panels) for part in drawn(shown, 20 + at * 400)]
+    parts = [part for at, shown in enumerate(panels) for part in drawn(shown, 16 + at * 272)]
     described = "; ".join(
         f"{shown.title}: {', '.join(name for name, _ in shown.schema)}" for shown in panels
     )
@@ -87,12 +87,12 @@ def drawn(shown: Panel, left: int) -> list[str]:
         f'  <rect x="{left}" y="50" width="{PANEL}" height="110" rx="6" fill="#ffffff" '
         'stroke="#94a3b8"/>',
         text(left, 32, shown.title),
-        text(left + 16, 74, "schema of the Parquet file", "small"),
+        text(left + 12, 74, "schema of the Parquet file", "small"),
     ]
     for row, (name, of_type) in enumerate(shown.schema):
         is_readable = name in shown.row
         kind = "code after" if is_readable else "code before"
-        lines.append(text(left + 16, 98 + 22 * row, f"{shortened(name)}: {of_type}", kind))
+        lines.append(text(left + 12, 98 + 22 * row, f"{shortened(name)}: {of_type}", kind))
     reader = "deltalake, to_pyarrow_table():"
     values = ", ".join(f"{name} {value}" for name, value in shown.row.items())
     is_right = None not in shown.row.values()
@@ -102,8 +102,8 @@ def drawn(shown: Panel, left: int) -> list[str]:
 
 
 def shortened(name: str) -> str:
-    """Returns a physical name, of whose UUID the first half is shown."""
-    return f"{name[:22]}.." if name.startswith("col-") else name
+    """Returns a physical name, of whose UUID the first parts are shown."""
+    return f"{name[:17]}.." if name.startswith("col-") else name
 
 
 def text(x: int, y: int, words: str, kind: str = "") -> str:

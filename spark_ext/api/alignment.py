@@ -44,17 +44,17 @@ class NameAlignment(Rendered):
 
     @property
     def kept(self) -> FileCount | None:
-        """The files that the removal kept; None before it, or if its commit lacks counts."""
+        """Returns the files that the removal kept; None before it, or without counts."""
         return self._of_removal(lambda result: result.kept)
 
     @property
     def copied(self) -> FileCount | None:
-        """The files that the removal copied; None as for `kept`."""
+        """Returns the files that the removal copied; None as for `kept`."""
         return self._of_removal(lambda result: result.copied)
 
     @property
     def rewritten(self) -> FileCount | None:
-        """The files that Delta rewrote for the removal; None as for `kept`."""
+        """Returns the files that Delta rewrote for the removal; None as for `kept`."""
         return self._of_removal(lambda result: result.rewritten)
 
     def _of_removal(self, count: Callable[[StatementResult], FileCount | None]) -> FileCount | None:
@@ -97,7 +97,7 @@ def align(
         read: Reads the table.
         run: Runs a statement on a version of the table, with the stage if it removes mapping.
         dry_run: Whether to return before the first statement.
-        to_name_mode: Whether a table in mode `id` may come back in mode `name`.
+        to_name_mode: Whether a table in mode `id` may end in mode `name`.
 
     Raises:
         NotMappedError: USAGE_TRACKING_NOT_MAPPED.

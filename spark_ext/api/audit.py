@@ -51,7 +51,7 @@ def audit(
             USAGE_TRACKING_UNREADABLE_LOG.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION, with Spark Connect.
         SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session lacks
-            Delta, or a class path to which the jar can be added.
+            Delta, or if its class path takes no further jar.
         DifferentVersionsError: The session has a jar of another version.
         ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
 

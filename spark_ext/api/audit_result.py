@@ -28,12 +28,12 @@ class AuditResult(Rendered):
 
     @property
     def num_damages(self) -> int:
-        """The number of findings of damage."""
+        """Returns the number of findings of damage."""
         return sum(finding.severity == DAMAGE for finding in self.findings)
 
     @property
     def num_risks(self) -> int:
-        """The number of findings of risk."""
+        """Returns the number of findings of risk."""
         return len(self.findings) - self.num_damages
 
     def as_objects(self) -> Iterable[dict[str, Any]]:

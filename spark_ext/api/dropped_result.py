@@ -46,7 +46,7 @@ class DroppedColumns(Rendered):
 
     @property
     def gone(self) -> bool:
-        """Whether no data of a dropped column exists, and no file is unknown."""
+        """Returns whether no data of a dropped column exists, and no file is unknown."""
         return all(column.gone for column in self.columns)
 
     def as_objects(self) -> Iterable[dict[str, Any]]:

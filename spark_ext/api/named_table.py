@@ -21,7 +21,7 @@ from spark_ext.wire.rows import of_row
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-# What begins a variable.
+# The text that begins a variable.
 VARIABLE = "${"
 
 

@@ -68,7 +68,7 @@ def reported(
     """Calls `report` before the body, every two seconds while the body runs, and afterwards.
 
     If the first report raises, the body does not run. A later report that raises is the last
-    report. If the body raises too, its error keeps its place and gets the report's as its cause.
+    report. If the body raises too, its error is raised, with the error of the report as its cause.
 
     Raises:
         ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, if a report raised and the body did

@@ -81,7 +81,7 @@ def _condition(thrown: Any) -> str | None:
 
     try:
         condition: str | None = thrown.getCondition()
-    except Py4JError:  # an exception that has none
+    except Py4JError:  # an exception without a condition
         return None
     return condition
 

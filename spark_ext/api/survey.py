@@ -158,7 +158,7 @@ def _table(spark: SparkSession, name: str, refusal: PySparkException) -> Surveye
     except PySparkException as error:
         if error.getCondition() in _NO_TABLE:
             raise refusal from error
-        # Whoever reads the table gets the same error.
+        # A later reading of the table raises the same error.
         return SurveyedTable(name)
 
 

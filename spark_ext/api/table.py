@@ -128,7 +128,7 @@ class UsageTracking:
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
-        """Whether a column was ever dropped or renamed; None for an untracked table.
+        """Returns whether a column was ever dropped or renamed; None for an untracked table.
 
         A flag that another writer removed, or set to a value that is not a boolean, counts as true.
         """
@@ -263,8 +263,8 @@ class UsageTracking:
 
         Args:
             dry_run: Return the statements, and run none.
-            to_name_mode: Allow a table in mode `id` to come back in mode `name`. Delta does not
-                change the mode back to `id`.
+            to_name_mode: Allow a table in mode `id` to end in mode `name`. Delta does not change
+                the mode back to `id`.
             progress: As in `remove_column_mapping`.
 
         Returns:

@@ -128,7 +128,7 @@ class Files:
 
 
 def grouped(found: Iterable[tuple[_Key, FileGroup]]) -> dict[_Key, Files]:
-    """Returns the files of each key, in the order in which the keys came."""
+    """Returns the files of each key, in the order of first appearance."""
     files: dict[_Key, Files] = {}
     for key, group in found:
         files.setdefault(key, Files(group.example)).num_files += group.num_files
@@ -146,7 +146,7 @@ def is_below(path: Path, others: Collection[Path]) -> bool:
 
 
 def topmost(items: Iterable[_Item], path: Callable[[_Item], Path]) -> Iterator[_Item]:
-    """Yields the items that are not below an earlier one: of a struct the struct alone.
+    """Yields the items that are not below an earlier item, so a struct without its fields.
 
     Example:
         >>> list(topmost([("s",), ("s", "x"), ("t", "x")], lambda path: path))

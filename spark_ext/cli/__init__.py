@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of `python -m spark_ext`; most start a session of their own."""
+"""The commands of `python -m spark_ext`; most start a session."""

@@ -69,8 +69,8 @@ def run(
 ) -> int:
     """Runs a call over many tables, and returns the exit code.
 
-    The files are written before anything is printed: nobody may read what is printed, and the
-    session may fail to stop.
+    The files are written first, since standard output may have no reader, and the session may fail
+    to stop.
 
     Args:
         command: The name of the command.

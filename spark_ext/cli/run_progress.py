@@ -17,7 +17,7 @@ _ERASE_LINE = "\r\x1b[K"
 
 
 def callback(form: str) -> Callable[[LakehouseProgress], None] | None:
-    """Returns what prints the progress in one of `FORMS`; None if nothing does."""
+    """Returns the callback that prints the progress in one of `FORMS`, or None."""
     if form == NONE:
         return None
     if form == JSON:

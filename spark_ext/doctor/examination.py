@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All checks, the likeliest cause of the others first."""
+"""Runs all checks. A check precedes those whose problems it may cause."""
 
 from __future__ import annotations
 

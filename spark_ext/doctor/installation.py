@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what a session needs before its JVM can start, or without which none starts.
+"""Checks what a session needs before its JVM can start.
 
-Everything else a trial session reports (`sessions.py`).
+A trial session (`sessions.py`) reports everything else.
 """
 
 from __future__ import annotations

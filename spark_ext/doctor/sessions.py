@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a trial session, and says what it means for the user."""
+"""Runs a trial session, and turns its result into a finding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOW = {DEFAULTS: "spark-defaults.conf alone", CONFIGURE: "spark_ext.configure"}
 
 
 def try_session(way: str, environ: Mapping[str, str]) -> Trial:
-    """Starts a session in a process of its own, and tracks a table in it."""
+    """Starts a session in a separate process, and tracks a table in it."""
     with tempfile.TemporaryDirectory(prefix="spark-ext-doctor-") as name:
         folder = Path(name)
         try:
@@ -51,7 +51,7 @@ def try_session(way: str, environ: Mapping[str, str]) -> Trial:
 
 
 def diagnosis(way: str, trial: Trial, other: Trial | None = None) -> Diagnosis:
-    """Returns what a trial found.
+    """Returns the finding of a trial.
 
     Args:
         way: One of `WAYS`, by which the session was started.

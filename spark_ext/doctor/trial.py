@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts a session as a user would, and tracks a table: `python -m spark_ext.doctor.trial`.
 
-The trial is a process of its own, because a Python process has one JVM and Spark writes into the
+The trial is a separate process, because a Python process has one JVM and Spark writes into the
 working directory.
 """
 
@@ -56,7 +56,7 @@ class Trial:
 
     @property
     def is_tracking(self) -> bool:
-        """Whether the session's configuration names our extension."""
+        """Returns whether the session's configuration names our extension."""
         return USAGE_TRACKING_EXTENSION in self.extensions
 
     def missing(self) -> list[str]:
@@ -101,7 +101,8 @@ def _started(way: str, folder: Path, trial: Trial) -> SparkSession:
     )
     if way == CONFIGURE:
         configure(builder)
-    # PySpark does this after the first session has started; refusals of our jar come before.
+    # PySpark installs the handler after the first session has started, and our jar may fail
+    # earlier.
     install_exception_handler()
     try:
         return builder.getOrCreate()
@@ -134,7 +135,7 @@ def track_a_table(spark: SparkSession, path: Path) -> None:
 
 
 def fault(table: Path) -> str | None:
-    """Returns what is wrong in the log of such a table, None if nothing is."""
+    """Returns what is wrong in the log of the table; None if the log is right."""
     flags: list[str | None] = []
     features: list[str] = []
     names: dict[str, str] = {}

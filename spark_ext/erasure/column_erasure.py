@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides whether data of a column exists in a table, and how far the answer goes."""
+"""Decides whether data of a column exists in a table, and what the verdict covers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from spark_ext.model.schema import Path, path_of, quoted
 
 
 def column_erasure(folder: TableFolder) -> ColumnErasure:
-    """Returns whether data of the column that was asked for exists, in a log with a state.
+    """Returns the verdict about the requested column. The log must have a state.
 
-    A column is found by its last path, by every former path, and by its path in data files: the
-    physical name of a tracked table is the first name of the column.
+    A column is found by its last path, by every former path, and by its path in data files, since a
+    physical name in a tracked table is the first name of the column.
     """
     found = states(folder.log)
     lifetimes = column_lifetimes(found)
@@ -81,7 +81,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
 
 
 class _Asked:
-    """The column that was asked for."""
+    """The requested column."""
 
     def __init__(self, folder: TableFolder, names: KnownNames) -> None:
         self._names = names
@@ -90,11 +90,11 @@ class _Asked:
         )
 
     def is_wanted(self, paths: Sequence[Path]) -> bool:
-        """Returns whether a dropped column with these paths was asked for."""
+        """Returns whether a dropped column with these paths is requested."""
         return self._pattern is None or any(map(self._pattern.matches, paths))
 
     def live(self, lifetimes: Sequence[Lifetime]) -> list[Lifetime]:
-        """Returns the columns of the newest version that were asked for by a name."""
+        """Returns the columns of the newest version that are requested by a name."""
         if self._pattern is None:
             return []
         now = (lifetime for lifetime in lifetimes if lifetime.dropped_by is None)
@@ -138,9 +138,9 @@ def _has_data(row: DroppedColumn) -> bool:
 def _unnamed(
     everywhere: FoundTraces, dropped: Sequence[Resolved], found: Sequence[State]
 ) -> list[UnknownColumn]:
-    """Returns the columns of files that may have had the name that was asked for.
+    """Returns the columns of files that may have had the requested name.
 
-    If the whole log has no column mapping, a column of a file has its only name there.
+    If the whole log has no column mapping, a column never had another name than in files.
     """
     has_only_names = found[0].version == 0 and not any(
         state.is_mapped or state.operation in (CLONE, None) for state in found

@@ -64,7 +64,7 @@ class NameResolver:
         """Returns the columns that a path in a data file, or in its statistics, may belong to.
 
         Args:
-            path: A path at any level. An element, key or value is no column of its own.
+            path: A path at any level. An element, key or value is not a column.
             under: The version of the metadata when the file was written; `BEFORE_LOG` if the file
                 is older than the log, None if it is not known.
             field_id: The field id in the file.
@@ -167,7 +167,7 @@ class NameResolver:
         return set()
 
     def _in_odd_group(self, path: Path) -> set[Resolved]:
-        """Returns columns in a list or a map with a layout of no standard, by their last name."""
+        """Returns columns in a list or a map with a nonstandard layout, by their last name."""
         ends = path[0].lower(), path[-1].lower()
         return {
             column
@@ -202,7 +202,7 @@ class NameResolver:
 
     @cached_property
     def _by_name(self) -> dict[Path, dict[Resolved, int]]:
-        """Each column by every name that it had in files, with the first version of that name."""
+        """Returns the columns by every name in files, with the first version of the name."""
         found: dict[Path, dict[Resolved, int]] = defaultdict(dict)
         for lifetime in self.lifetimes:
             for since, column in lifetime.columns:
@@ -214,7 +214,7 @@ class NameResolver:
 
     @cached_property
     def _by_id(self) -> dict[object, dict[Resolved, int]]:
-        """Each column by every id that it had in files, with the first version of that id."""
+        """Returns the columns by every id in files, with the first version of the id."""
         by_id = {state.version for state in self.states if state.mode == MODE_ID}
         found: dict[object, dict[Resolved, int]] = defaultdict(dict)
         for lifetime in self.lifetimes:
@@ -234,7 +234,7 @@ class NameResolver:
 
     @cached_property
     def _inner(self) -> set[Path]:
-        """The elements, keys and values of every column."""
+        """Returns the elements, keys and values of every column."""
         return set(self._types) - set(self._by_name)
 
     def _inner_of(self, state: State) -> frozenset[Path]:

@@ -49,7 +49,7 @@ def known_names(
     """Returns the names that commits and files of the log have from before the known history.
 
     Log cleanup may keep the commit that dropped a column, and delete every schema that has it.
-    Names of columns that log cleanup forgot wholly are not found.
+    If log cleanup deleted every file with a name, the name is not found.
 
     Source:
         Delta 4.4.0, MetadataCleanup.scala; DeltaOperations.scala, `DropColumns`, `RenameColumn`.
@@ -92,7 +92,7 @@ def _add_names(commit: Commit, now: dict[Path, Lifetime], names: KnownNames) -> 
 def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
     try:
         found = json.loads(parameters.get("columns", "[]"))
-    except (TypeError, ValueError):  # of another writer
+    except (TypeError, ValueError):  # a value of another writer
         return
     for name in found if isinstance(found, list) else ():
         if path := _path(name):

@@ -39,7 +39,7 @@ def steps(
 ) -> tuple[ErasureStep, ...]:
     """Returns the steps that erase a column, in the order in which they are to run.
 
-    If a live file does not exist, PURGE and rewrites fail: the file has to come back first. If an
+    If a live file does not exist, PURGE and rewrites fail: the file must be restored first. If an
     earlier step replaces files, the retention of a later step counts from now. Delta refuses REORG
     and VACUUM of a catalog-managed table: its rows can be written again, and only the catalog
     deletes files.

@@ -140,12 +140,12 @@ def _in_log_files(resolver: NameResolver, files: LogFiles) -> set[Resolved]:
         metadata = actions.metadata({"schemaString": text})
         if metadata is not None:
             for resolved, column in resolver.resolve_schema(metadata, under):
-                told = field_metadata(column.field)
-                # A name is no data. A default, an expression or a comment may be.
-                if not told.keys() <= _NO_VALUES:
+                values = field_metadata(column.field)
+                # A name is not data. A default, an expression or a comment may be data.
+                if not values.keys() <= _NO_VALUES:
                     found.add(resolved)
                 # The expression of one column may contain values of another one.
-                texts += [str(told[key]) for key in told.keys() - _NO_VALUES]
+                texts += [str(values[key]) for key in values.keys() - _NO_VALUES]
     for lifetime in resolver.lifetimes:
         if lifetime.dropped_by is not None and _may_tell_of(lifetime, files):
             name = _as_word(lifetime)
@@ -167,7 +167,7 @@ def _named(
 
 
 def _may_tell_of(lifetime: Lifetime, files: LogFiles) -> bool:
-    """Whether the table may have had a column when a file of the log was written."""
+    """Returns whether the table may have had a column when a file of the log was written."""
     under = files.under
     return (
         under is None or files.kind != COMMIT or lifetime.is_in(under) or lifetime.is_in(under - 1)

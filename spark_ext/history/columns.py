@@ -126,7 +126,7 @@ class _Changing:
 
 
 def difference(before: State | None, after: State) -> Difference:
-    """Returns the columns that differ between two states; None stands for no table."""
+    """Returns the columns that differ between two states; None means no table."""
     # The commits of a wide table change few columns: only those are compared.
     old, new = differing(_schema(before), _schema(after))
     both_mapped = before is not None and before.is_mapped and after.is_mapped

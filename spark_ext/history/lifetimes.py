@@ -30,16 +30,16 @@ class Lifetime:
 
     @property
     def last(self) -> Column:
-        """The column after its last change."""
+        """Returns the column after its last change."""
         return self.columns[-1][1]
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The paths of the column, oldest first."""
+        """Returns the paths of the column, oldest first."""
         return tuple(dict.fromkeys(column.path for _, column in self.columns))
 
     def is_in(self, version: int) -> bool:
-        """Whether the table contained the column in a version."""
+        """Returns whether the table contained the column in a version."""
         return (
             self.since <= version
             and (self.dropped_by is None or version < self.dropped_by.version)
@@ -56,7 +56,7 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
     """Returns every column that a table had in any state, including its present columns.
 
     Columns of two states are the same column as for `column_history`. A dropped column continues
-    if RESTORE brings it back, or if it comes back with its former id and physical path. A column
+    if RESTORE brings it back, or if a later version has its former id and physical path. A column
     that CLONE brings is a new one, and so is a column that was mapped anew after a removal.
     """
     lifetimes: list[Lifetime] = []
@@ -96,17 +96,17 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
 def _returned(
     lifetimes: Sequence[Lifetime], column: Column, state: State, unmapped: State | None
 ) -> Lifetime | None:
-    """Returns the dropped column that came back; None if it may be one of several."""
+    """Returns the dropped column that a new column continues; None if several are possible."""
     same = [lifetime for lifetime in lifetimes if _is_same(lifetime, column, state, unmapped)]
     return same[0] if len(same) == 1 else None
 
 
 def _is_same(lifetime: Lifetime, new: Column, state: State, unmapped: State | None) -> bool:
-    """Whether a dropped column may be the same as a new one.
+    """Returns whether a dropped column may be the same as a new column.
 
     After `unmapped`, the last state without column mapping, ids start again.
     """
-    if lifetime.dropped_by is None or state.operation == CLONE:  # its columns are another table's
+    if lifetime.dropped_by is None or state.operation == CLONE:  # which brings other columns
         return False
     is_restored = state.operation == RESTORE
     if not state.is_mapped:

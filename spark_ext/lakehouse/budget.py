@@ -67,7 +67,7 @@ class Budget:
         *,
         failed: bool,
     ) -> None:
-        """Counts a table that ended, and gives the bytes back that it did not change.
+        """Counts a table that ended, and frees the bytes that it did not change.
 
         Args:
             planned: The table.

@@ -56,7 +56,8 @@ def remove_column_mapping(
         where: As in `survey`: names of schemas or catalogs, and paths of tables. A table that is
             found under several names takes part under the first one.
         until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
-            retention period before `writers` has the outcome `WAITING` and the time to come back.
+            retention period before `writers` has the outcome `WAITING` and the time for the next
+            call.
         options: As `LakehouseOptions` documents.
 
     Returns:
@@ -92,7 +93,7 @@ def align_names(
     Args:
         spark: As in `remove_column_mapping`, as `where` and `options`.
         where: The schemas, catalogs and paths.
-        to_name_mode: Allow tables in mode `id` to come back in mode `name`; else they are blocked.
+        to_name_mode: Allow tables in mode `id` to end in mode `name`; else they are blocked.
         options: As `LakehouseOptions` documents.
 
     Returns:
@@ -107,7 +108,7 @@ def track(
     """Adds usage tracking to every Delta table, as `UsageTracking.enable`.
 
     The call also tracks tables without column mapping: writers without spark-ext or support of the
-    feature can no longer write them. `only=lambda row: row.mode != "none"` leaves them out.
+    feature can no longer write them. `only=lambda row: row.mode != "none"` omits them.
 
     Args:
         spark: As in `remove_column_mapping`, as `where` and `options`.
@@ -125,7 +126,7 @@ def untrack(
 ) -> LakehouseReport:
     """Drops usage tracking from every tracked Delta table, as `UsageTracking.disable`.
 
-    Call this before spark-ext is taken away: writers without it refuse tracked tables.
+    Call this before you remove spark-ext: writers without it refuse tracked tables.
 
     Args:
         spark: As in `remove_column_mapping`, as `where` and `options`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The certificate of an erasure: what was looked at, what was found, and what is out of reach."""
+"""The certificate of an erasure: what was read, what was found, and what was not read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OUT_OF_REACH: Final = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Rendered):
-    """Says what is left of a column in many tables, how that is known, and what nobody looked at.
+    """Reports the remaining data of a column in many tables, the evidence, and what was not read.
 
     Args:
         report: What was found.
@@ -59,7 +59,7 @@ class Certificate(Rendered):
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all tables; `UNKNOWN` without tables."""
+        """Returns the worst verdict of all tables; `UNKNOWN` without tables."""
         return self.report.verdict
 
     def as_object(self) -> dict[str, Any]:

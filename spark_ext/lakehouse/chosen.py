@@ -28,8 +28,8 @@ def chosen_tables(
 ) -> list[tuple[SurveyedTable, str | None]]:
     """Returns the rows of the tables that take part, in the order of the survey, with their kinds.
 
-    A path and names of a catalog may have one table, which takes part under the first of them. A
-    table of another format has a row with its name alone.
+    A table with several names or paths takes part under the first of them. A table of another
+    format has a row with its name alone.
 
     Raises:
         KeyboardInterrupt: A signal arrived during the survey.

@@ -78,9 +78,9 @@ class EarlierCertificate:
     def not_replaced_by(
         self, tables: Mapping[str, ColumnErasure | None]
     ) -> tuple[Mapping[str, Any], ...]:
-        """Returns the entries of which no table has the id and the location.
+        """Returns the entries whose id and location no table of a new report has.
 
-        An entry without an id is of a table that was not read, and the name replaces it.
+        An entry of a table that was not read has no id, and is compared by name.
 
         Args:
             tables: What was found now, by the name of the table; None for a table without answer.

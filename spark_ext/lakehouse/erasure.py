@@ -65,14 +65,14 @@ def dropped_columns(
             `VACUUM` once all files to delete are older than the table's retention period. Other
             steps need people, catalogs or other tables, and are listed only. So are steps of
             columns whose name is not known. The same call later continues.
-        previous: An earlier certificate of the same column, or its file. It tells that a table had
+        previous: An earlier certificate of the same column, or its file. It shows that a table had
             the column after log cleanup removed every trace of the drop.
         include: As `LakehouseOptions` documents, as are `exclude` and `only`.
-        exclude: Patterns of tables to leave out.
+        exclude: Patterns of tables to omit.
         only: Returns whether a row of the survey takes part. A table of another format has a row
             with its name alone.
         parallel: The number of tables at a time.
-        progress: Called before the first table and now and then; None for no reports.
+        progress: Called before the first table and every two seconds; None for no reports.
 
     Returns:
         A row for each table with its verdict, its dropped columns and their remaining steps. A
@@ -192,7 +192,7 @@ class _Reading:
         try:
             while self._workers.is_alive():
                 self._supervise()
-        except BaseException:  # such as the second signal: what runs has no result
+        except BaseException:  # such as the second signal: running tables have no result
             self._stop()
             raise
         self._reporter.report(self._progress, at_once=True)

@@ -90,7 +90,7 @@ class TableErasure:
 
     @property
     def verdict(self) -> str:
-        """The verdict about the table, also `UNREADABLE` and `NOT_READ`."""
+        """Returns the verdict about the table, also `UNREADABLE` and `NOT_READ`."""
         if self.not_read is not None:
             return NOT_READ
         is_unreadable = self.erasure is None or self.message is not None
@@ -98,12 +98,12 @@ class TableErasure:
 
     @property
     def columns(self) -> tuple[DroppedColumn, ...]:
-        """The dropped columns that have, or may have, the name."""
+        """Returns the dropped columns that have, or may have, the name."""
         return () if self.erasure is None else self.erasure.columns
 
     @property
     def steps(self) -> tuple[ErasureStep, ...]:
-        """The remaining steps of all columns, each once with its latest time."""
+        """Returns the remaining steps of all columns, each once with its latest time."""
         found: dict[tuple[str, str], ErasureStep] = {}
         for step in (step for column in self.columns for step in column.steps):
             known = found.get((step.step, step.statement))
@@ -124,8 +124,8 @@ class ErasureReport(Rendered):
         column: The name or shell pattern; None for every dropped column.
         tables: The tables in the order of the places.
         version: The version of spark-ext.
-        where: The places that were asked for.
-        num_views: The number of views in these places. A view has no data of its own.
+        where: The requested places.
+        num_views: The number of views in these places. A view contains no data.
         earlier: The entries of the earlier certificate that no table of this report replaces, as
             the objects of its JSON.
         interrupted: The signal that ended the call; None if none did.
@@ -141,23 +141,23 @@ class ErasureReport(Rendered):
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all tables; `UNKNOWN` without tables."""
+        """Returns the worst verdict of all tables; `UNKNOWN` without tables."""
         return next(iter(self.verdicts), UNKNOWN)
 
     @property
     def complete(self) -> bool:
-        """Whether there are tables, and every table was read and has nothing left."""
+        """Returns whether tables exist, and every table was read and has no remaining data."""
         return self.verdict in (ERASED, NEVER_HAD)
 
     @property
     def verdicts(self) -> Mapping[str, int]:
-        """The number of tables by verdict, the worst first."""
+        """Returns the number of tables by verdict, the worst first."""
         known = [table.verdict for table in self.tables]
         return {each: known.count(each) for each in VERDICTS if each in known}
 
     @property
     def due(self) -> datetime | None:
-        """The earliest time of a step that waits; None if no step waits for a time."""
+        """Returns the earliest time of a step that waits; None if no step waits for a time."""
         times = (step.earliest for table in self.tables for step in table.steps)
         return min((time for time in times if time is not None), default=None)
 

@@ -37,7 +37,7 @@ def table_erasure(
     earlier: Earlier,
     applies: Callable[[], bool],
 ) -> TableErasure:
-    """Returns what is left in a table; an error becomes a part of the result.
+    """Returns the remaining data in a table; an error becomes a part of the result.
 
     Args:
         spark: The session.
@@ -116,8 +116,8 @@ def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
 def due_steps(erasure: ColumnErasure, known: EarlierFinding | None) -> Iterator[ErasureStep]:
     """Yields the steps of the columns that have the name, but for those of a catalog.
 
-    A column of files whose name no schema tells is another column as far as anyone knows, unless
-    an earlier certificate has its path in files.
+    A column of files that no schema names may be another column. Its steps are omitted unless an
+    earlier certificate has its path in files.
     """
     before = () if known is None else [column.physical_path for column in known.columns]
     for column in erasure.columns:

@@ -53,7 +53,7 @@ class Goal(Protocol):
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns what has to be done with a table."""
@@ -79,7 +79,7 @@ class Removal:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return f"remove column mapping until {self.until}"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
@@ -121,7 +121,7 @@ class Removal:
 class Alignment:
     """Makes every physical name equal to the logical name.
 
-    A table without column mapping has no physical names, so it has what the goal wants.
+    A table without column mapping has no physical names, so it has reached the goal.
 
     Args:
         to_name_mode: Whether a table in mode `id` may come back in mode `name`.
@@ -131,7 +131,7 @@ class Alignment:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return "align names"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
@@ -175,7 +175,7 @@ class Tracking:
 
     @property
     def words(self) -> str:
-        """The goal for people."""
+        """Returns the goal for people."""
         return "track" if self.wanted else "untrack"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:

@@ -35,8 +35,8 @@ class UnnamedCopies:
 
     Args:
         files: Their number and size; None if the folder or the log cannot be read.
-        removed_by: What removes them, and from when, or why nobody could look; None if there are
-            none.
+        removed_by: The statement that removes them and its earliest time, or why they could not be
+            listed; None without copies.
     """
 
     files: FileCount | None

@@ -26,16 +26,16 @@ class LakehouseOptions(TypedDict, total=False):
         include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the
             name of a table with or without its catalog and schemas, or the path of a table or its
             last folder, in the letter case as Spark compares names.
-        exclude: Patterns of tables to leave out, also if `include` matches.
+        exclude: Patterns of tables to omit, also if `include` matches.
         only: Returns whether a row of the survey takes part.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
-            in a scheduler pool of its own if `spark.scheduler.mode` is FAIR.
+            in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
         max_bytes: A limit for the sum of the files of all tables that begin, in bytes. Files count
             as copied until a table ends, and kept files do not count afterwards. Each table is read
             again just before it begins; files that other writers add later do not count.
         max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
-            than is left at the measured rate; what runs when the time is over is cancelled. With
-            PYSPARK_PIN_THREAD=false, Spark cannot cancel it, and a warning says so.
+            than remains at the measured rate. Tables that run when the time is over are cancelled.
+            With PYSPARK_PIN_THREAD=false, Spark cannot cancel them, and a warning says so.
         on_error: `continue`, or the number of failures after which no table begins.
         order: `cheapest` (metadata only, then by bytes), or `survey` (the order of the survey).
         dry_run: Return the plan, and change nothing.
@@ -95,13 +95,13 @@ class Options:
 
     @property
     def max_seconds(self) -> float | None:
-        """The limit of time in seconds."""
+        """Returns the limit of time in seconds."""
         assert not isinstance(self.max_time, timedelta)
         return self.max_time
 
     @property
     def max_errors(self) -> int | None:
-        """The number of failures after which no table begins; None for no limit."""
+        """Returns the number of failures after which no table begins; None for no limit."""
         return self.on_error if isinstance(self.on_error, int) else None
 
     def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:

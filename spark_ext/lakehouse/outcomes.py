@@ -65,7 +65,7 @@ class Attempt:
 
     @property
     def changed_bytes(self) -> int | None:
-        """The bytes that were copied or rewritten; None if they are not known."""
+        """Returns the bytes that were copied or rewritten; None if they are not known."""
         if self.error is not None:
             return None if self.is_committed else self.bytes_done
         if not self.has_run:
@@ -76,12 +76,12 @@ class Attempt:
 
     @property
     def has_run(self) -> bool:
-        """Whether a statement of this call has ended without an error."""
+        """Returns whether a statement of this call has ended without an error."""
         return self.error is None and bool(self.statement is not None or self.statements)
 
     @property
     def is_committed(self) -> bool:
-        """Whether the error came after the commit of the last statement."""
+        """Returns whether the error came after the commit of the last statement."""
         return self.error is not None and described(self.error)[0] == _AFTER_COMMIT
 
 

@@ -51,17 +51,17 @@ class LakehouseReport(Rendered):
 
     @property
     def complete(self) -> bool:
-        """Whether no later call has anything to do."""
+        """Returns whether no later call has anything to do."""
         return self.interrupted is None and all(each.outcome in COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
-        """The earliest time at which the same call finishes a waiting table."""
+        """Returns the earliest time at which the same call finishes a waiting table."""
         return min((each.come_back for each in self.tables if each.come_back), default=None)
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
-        """The sums by outcome, without outcomes of no table."""
+        """Returns the sums by outcome, without outcomes of no table."""
         return sums(self.tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:

@@ -28,7 +28,7 @@ OUTCOMES = (
     *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
 )
 # No later call has anything to do for these tables.
-# A table that is gone may have another name.
+# A table with the outcome GONE may have another name.
 COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER}
 
 
@@ -90,7 +90,7 @@ class TableResult:
 
     @property
     def changed(self) -> FileCount:
-        """The files that were copied or rewritten; the upper bounds if the counts are not known."""
+        """Returns the files that were copied or rewritten, or the upper bounds without counts."""
         if self.copied is None or self.rewritten is None:
             return FileCount(self.num_files, self.size_in_bytes)
         return FileCount(

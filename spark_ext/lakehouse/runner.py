@@ -30,10 +30,10 @@ from spark_ext.removal.survey import SurveyedTable
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The main thread looks at signals and limits this often.
+# The seconds between two checks of signals and limits by the main thread.
 _SECONDS = 0.2
 # The largest number of ended tables that are read at once. The first tables are read alone: they
-# show whether another driver does the same.
+# show whether another driver does the same work.
 _BATCH = 50
 
 
@@ -114,7 +114,7 @@ class Runner:
                 self.results[planned.table] = unknown(planned, failure)
 
     def _supervise(self) -> None:
-        """Waits for a change, cancels what runs if the call ends, and reads what has ended."""
+        """Waits for a change, cancels running tables if the call ends, and verifies others."""
         with self._changed:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:
@@ -155,7 +155,7 @@ class Runner:
         except Exception as error:  # the history of the table cannot be read
             return unknown(attempt.planned, error)
 
-    # In the threads.
+    # Called by the threads.
 
     def _work(self, number: int) -> None:
         """Runs one table after the other until no table may begin."""
@@ -183,7 +183,8 @@ class Runner:
                     refusals.add(refusal)
                     if refusal == ERRORS:
                         break
-                # A table that runs may return bytes of kept files; an error may be another's work.
+                # A running table may free bytes of kept files, and a failed table may be done by
+                # another driver.
                 may_change = self._running if BYTES in refusals else ()
                 if not may_change and not (ERRORS in refusals and self._ended):
                     break
@@ -220,7 +221,7 @@ class Runner:
             self._bytes += now.size_in_bytes - known.size_in_bytes
             return refusal
 
-    # Both.
+    # Called by the main thread and by the threads.
 
     def _seconds(self) -> float:
         return time.monotonic() - self.started

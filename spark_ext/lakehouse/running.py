@@ -39,7 +39,7 @@ class Running:
         goal: The goal.
         planned: The plan, which `replan` may change.
         number: The place of the table among all that run, from 1.
-        stopped: Returns why the call ends; None while it goes on.
+        stopped: Returns why the call ends; None while it continues.
     """
 
     spark: SparkSession
@@ -71,7 +71,7 @@ class Running:
         try:
             with properties:
                 self._run(replan)
-        except BaseException as failure:  # of Spark, Delta, a catalog or a storage
+        except BaseException as failure:  # from Spark, Delta, a catalog or a storage
             error = failure
         seconds = time.monotonic() - clock
         # Only the rounds of a copy count their bytes, and not on Spark Connect.

@@ -52,7 +52,7 @@ class Interrupts:
 
     @property
     def name(self) -> str | None:
-        """The name of the signal; None before."""
+        """Returns the name of the signal; None before."""
         return None if self.received is None else self.received.name
 
     def check(self) -> None:
@@ -97,5 +97,5 @@ def receiving_signals() -> Iterator[Interrupts]:
     finally:
         interrupts._is_over = True
         for number, handler in before.items():
-            # None stands for a handler of C code, which Python cannot set again.
+            # None means a handler of C code, which Python cannot set again.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -85,7 +85,7 @@ class Workers:
             remove(tag)
 
     def cancel(self) -> None:
-        """Cancels the jobs of all tables. They have the errors of a session that does not answer.
+        """Cancels the jobs of all tables, and ignores the errors of a session that has ended.
 
         A job may begin after the cancellation of the job before, so the caller repeats this.
         """
@@ -96,7 +96,7 @@ class Workers:
 
     @property
     def _tags(self) -> tuple[Callable[[str], object], ...]:
-        """The functions that add a tag to the thread, remove it, and cancel its jobs.
+        """Returns the functions that add a tag to the thread, remove it, and cancel its jobs.
 
         `SparkSession.interruptTag` of a classic session finds only tags of the calling thread.
         """
@@ -137,7 +137,7 @@ class Workers:
 
 
 def has_thread_properties(spark: SparkSession) -> bool:
-    """Returns whether each thread of Python has a thread of the JVM, with properties of its own.
+    """Returns whether each thread of Python has a thread of the JVM, with its own properties.
 
     Without PYSPARK_PIN_THREAD, any thread of the JVM may run a call, and a property would affect
     other calls.

@@ -83,7 +83,8 @@ def _add_to_class_path(jvm: JVMView, path: Path) -> bool:
     if _loader(context, USAGE_TRACKING_EXTENSION) is not None:
         return False
     mutable = jvm.java.lang.Class.forName("org.apache.spark.util.MutableURLClassLoader")
-    # Delta's own loader, else the one that has `--jars`, which is a parent of every session's.
+    # The last one is Delta's own loader, or else the loader of `--jars`, a parent of every
+    # session's.
     loaders = [loader for loader in (*_chain(context), delta) if mutable.isInstance(loader)]
     if not loaders:
         raise SessionNotAttachableError(
@@ -115,6 +116,6 @@ def _loader(context: JavaObject, name: str) -> JavaObject | None:
 def _name_extension(conf: JavaObject) -> None:
     """Adds our extension for the sessions that this application builds from now on."""
     named = conf.get(EXTENSIONS, "")
-    # If the setting does not name Delta's extension, ours alone would end the start of a session.
+    # If the setting does not name Delta's extension, a session with only ours would fail to start.
     if DELTA_EXTENSION in entries(named):
         conf.set(EXTENSIONS, joined(named, USAGE_TRACKING_EXTENSION))

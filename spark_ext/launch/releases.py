@@ -2,7 +2,7 @@
 """Which Spark and which Delta work together, and whether the JVM has what the package needs.
 
 Here the versions decide, before a JVM starts. The jar decides by the classes when a session starts
-(`sparkext.release`), also if nobody called `configure`. Both halves read `releases.json`;
+(`sparkext.release`), also without a call of `configure`. Both halves read `releases.json`;
 `tests/matrix/places.py` writes the files that cannot read it.
 
 Shape:
@@ -142,7 +142,7 @@ def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:
 def require_jars(jvm: Any) -> None:
     """Refuses a JVM that cannot load the extensions, or has another version of our jar.
 
-    Spark itself writes a line into its log if it cannot load an extension, and goes on.
+    Spark itself only logs a warning if it cannot load an extension.
 
     Raises:
         JvmWithoutJarsError: USAGE_TRACKING_JVM_WITHOUT_JARS.

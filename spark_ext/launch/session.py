@@ -89,7 +89,8 @@ def configure(
     _require_configurable(SparkContext._active_spark_context)
     if SparkContext._jvm is not None:
         require_jars(SparkContext._jvm)
-    # PySpark does this after the first session has started; our refusals come before.
+    # PySpark installs the handler after the first session has started, and our errors may be raised
+    # earlier.
     install_exception_handler()
     chosen: dict[str, str] = builder._options
     options = submit_options()
@@ -132,7 +133,7 @@ def submit_options() -> dict[str, str]:
     with _required(lambda missing: DeltaPackageMissingError(error=missing)):
         from delta import configure_spark_with_delta_pip
 
-        version("delta_spark")  # otherwise Delta raises an error without a class of its own
+        version("delta_spark")  # otherwise Delta raises a plain Exception
         delta = configure_spark_with_delta_pip(SparkSession.Builder())
     return {
         PACKAGES: delta._options[PACKAGES],
@@ -198,8 +199,8 @@ def is_connect(value: Any) -> bool:
 def _refuse_remote(builder: SparkSession.Builder) -> None:
     """Refuses a builder whose session belongs to a running server, which takes no settings of ours.
 
-    If the address is `local`, or absent with `spark.api.mode`, PySpark starts a server of its own
-    with our settings.
+    If the address is `local`, or absent with `spark.api.mode`, PySpark starts a server with our
+    settings.
     """
     options: dict[str, str] = getattr(builder, "_options", {})
     address = options.get("spark.remote", os.environ.get("SPARK_REMOTE", ""))

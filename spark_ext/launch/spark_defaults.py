@@ -35,7 +35,7 @@ def defaults(file: Path | None) -> dict[str, str]:
         Spark 4.2, `Utils.getPropertiesFromFile`: UTF-8, and U+FFFD for bytes that are not UTF-8;
         Spark ignores a path that is no file. Java 17, `java.util.Properties.load(Reader)`.
     """
-    # As Java asks: a file in a locked folder does not exist.
+    # Java does the same: a file in an unreadable folder does not exist.
     if file is None or not os.path.isfile(file):
         return {}
     text = file.read_text(encoding="utf-8", errors="replace")

@@ -12,7 +12,7 @@ from types import ModuleType
 
 
 def module(name: str) -> ModuleType | str:
-    """Returns a module, or the error of its import, whatever a broken package raises."""
+    """Returns a module, or the error of its import, which may be of any type."""
     try:
         return import_module(name)
     except Exception as broken:

@@ -103,7 +103,7 @@ class ParquetColumn:
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files outside of the log that are alike in all that follows the time.
+    """Files outside of the log with equal values in all fields that follow the time.
 
     Args:
         example: The path of one of them, as the log has it; below the table's folder if no action
@@ -164,9 +164,8 @@ class TableLog:
         first_commit: The version of the oldest commit, including commits without metadata.
         last_checkpoint_target: The version that `_last_checkpoint` names; -1 if that file names
             none, None without that file.
-        truncated_commits: The names of commits whose last line is incomplete. That line is left
-            out.
-        files: The live data files, or all files of the folder; None if nobody asked for them.
+        truncated_commits: The names of commits whose last line is incomplete. That line is omitted.
+        files: The live data files, or all files of the folder; None if they were not requested.
     """
 
     name: str

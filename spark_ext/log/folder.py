@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files in a table's folder, with the columns that they may contain data of."""
+"""The files in a table's folder, and the columns of which they may contain data."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TableFolder:
         cleans_up_log: `delta.enableExpiredLogCleanup`.
         boundaries: By version.
         location: The path of the table.
-        column: The name or shell pattern that was asked for; None for every dropped column.
+        column: The requested name or shell pattern; None for every dropped column.
         starts: The versions at which the known history may begin. Each has its time, and no action.
     """
 
@@ -93,5 +93,5 @@ class TableFolder:
 
     @property
     def files(self) -> tuple[FileGroup, ...]:
-        """The files outside of the log."""
+        """Returns the files outside of the log."""
         return self.log.files or ()

@@ -27,11 +27,11 @@ class KnownNames:
 
     @property
     def by_id(self) -> bool:
-        """Whether readers find columns by field id, and ignore names."""
+        """Returns whether readers find columns by field id, and ignore names."""
         return self.states[-1].mode == MODE_ID
 
     def allows(self, path: Path) -> bool:
-        """Whether a file may contain a path: of a column, below one, or of a dropped column."""
+        """Returns whether a file may contain a path of a column, below it, or of a dropped one."""
         path = lower(path)
         if self.is_internal(path):
             return True
@@ -40,29 +40,29 @@ class KnownNames:
         )
 
     def allows_id(self, id: int) -> bool:
-        """Whether a file may contain a field id."""
+        """Returns whether a file may contain a field id."""
         if id in self._types_by_id:
             return True
         return not (self._dropped_are_known and id not in self._former_ids)
 
     def is_internal(self, path: Path) -> bool:
-        """Whether a path belongs to a column that only Delta itself uses."""
+        """Returns whether a path belongs to a column that only Delta itself uses."""
         name = path[0].lower()
         return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
     def has_no_columns_below(self, id: int) -> bool:
-        """Whether the format alone decides about the parts of the column with this id."""
+        """Returns whether the format alone decides about the parts of the column with this id."""
         return isinstance(self._types_by_id.get(id), str)
 
     @property
     def _relevant_states(self) -> Sequence[State]:
-        """The states whose dropped columns live files may still contain."""
+        """Returns the states whose dropped columns live files may still contain."""
         # Without column mapping, files contain the present columns only.
         return self.states if self.states[-1].is_mapped else ()
 
     @cached_property
     def _dropped_are_known(self) -> bool:
-        """Whether these states contain every dropped column."""
+        """Returns whether these states contain every dropped column."""
         newest = self.states[-1]
         if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
             return True

@@ -46,32 +46,32 @@ class State:
 
     @property
     def mode(self) -> str:
-        """The column mapping mode, in lower case; an unknown mode as well."""
+        """Returns the column mapping mode, in lower case; an unknown mode as well."""
         return str(self.metadata.configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)).lower()
 
     @property
     def is_mapped(self) -> bool:
-        """Whether column mapping is on. In an unknown mode it is."""
+        """Returns whether column mapping is on. In an unknown mode it is."""
         return self.mode != MODE_NONE
 
     @property
     def is_tracked(self) -> bool:
-        """Whether the protocol lists the feature of usage tracking."""
+        """Returns whether the protocol lists the feature of usage tracking."""
         return self.protocol.has_writer_feature(FEATURE_NAME)
 
     @property
     def is_catalog_managed(self) -> bool:
-        """Whether a catalog ratifies the commits of the table, and maintains it."""
+        """Returns whether a catalog ratifies the commits of the table, and maintains it."""
         return any(map(self.protocol.has_writer_feature, CATALOG_MANAGED_FEATURES))
 
     @property
     def flag(self) -> bool | None:
-        """The flag of usage tracking; None if it is missing or no boolean."""
+        """Returns the flag of usage tracking; None if it is missing or no boolean."""
         return parsed_flag(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
 
     @property
     def max_column_id(self) -> int | None:
-        """The highest column id ever used; None if the property is missing or no integer."""
+        """Returns the highest column id ever used; None if it is missing or not an integer."""
         try:
             return int(self.metadata.configuration[MAX_COLUMN_ID])
         except (KeyError, TypeError, ValueError):
@@ -79,12 +79,12 @@ class State:
 
     @property
     def operation(self) -> str | None:
-        """The operation of the commit; None if it is not known."""
+        """Returns the operation of the commit; None if it is not known."""
         return None if self.commit is None else self.commit.operation
 
     @property
     def may_bring_columns(self) -> bool:
-        """Whether the columns may come from another table or version, with names and ids.
+        """Returns whether the columns may come from another table or version, with names and ids.
 
         A writer may omit `commitInfo`, so the operation may be unknown.
         """
@@ -92,7 +92,7 @@ class State:
 
     @property
     def may_bring_files(self) -> bool:
-        """Whether the files may come from another table; unknown operations may bring some."""
+        """Returns whether files may come from another table, as by an unknown operation."""
         return self.operation in (None, CLONE, CONVERT)
 
     def name_in_files(self, column: Column) -> Path:
@@ -105,7 +105,7 @@ class State:
 
     @cached_property
     def names_in_files(self) -> Mapping[Path, Column]:
-        """Every column by its `name_in_files`; the first one if two have the same."""
+        """Returns every column by its `name_in_files`; the first one if two have the same."""
         found: dict[Path, Column] = {}
         for column in self.columns:
             found.setdefault(self.name_in_files(column), column)
@@ -113,12 +113,12 @@ class State:
 
     @property
     def ids(self) -> list[Any]:
-        """The ids of columns, and of their elements, keys and values; of any type."""
+        """Returns the ids of columns, elements, keys and values, which may have any type."""
         return [id for column in self.columns for id in (column.id, *column.nested_ids.values())]
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Every column, parents first; empty if the schema cannot be read."""
+        """Returns every column, parents first; empty if the schema cannot be read."""
         schema = self.metadata.schema
         return () if schema is None else columns_of(schema)
 

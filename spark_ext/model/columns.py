@@ -26,22 +26,22 @@ class Column(NamedTuple):
 
     @property
     def id(self) -> Any:
-        """The value in the schema, of any type; None without one."""
+        """Returns the value in the schema, of any type; None without one."""
         return field_metadata(self.field).get(COLUMN_ID)
 
     @property
     def known_id(self) -> int | None:
-        """The id; None if it is not an integer."""
+        """Returns the id; None if it is not an integer."""
         return self.id if type(self.id) is int else None
 
     @property
     def has_physical_name(self) -> bool:
-        """Whether the field has a physical name, which may equal the logical name."""
+        """Returns whether the field has a physical name, which may equal the logical name."""
         return has_physical_name(self.field)
 
     @property
     def nested_ids(self) -> Mapping[str, Any]:
-        """The ids of its elements, keys and values, by path; empty if they are no object."""
+        """Returns the ids of its elements, keys and values by path; empty if invalid."""
         ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
         return ids if isinstance(ids, dict) else {}
 

@@ -76,10 +76,10 @@ class ColumnErasure:
 
     Args:
         verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if some place has its
-            data; `UNKNOWN`, if something that cannot be read or told may have it; `ERASED`, if the
-            table had the column, and nothing is left; `NEVER_HAD`, if the log knows of no such
+            data; `UNKNOWN`, if something unreadable or ambiguous may have it; `ERASED`, if the
+            table had the column, and no data remains; `NEVER_HAD`, if the log knows of no such
             column since `oldest_version`.
-        column: The name or shell pattern that was asked for; None for every dropped column.
+        column: The requested name or shell pattern; None for every dropped column.
         table_id: The id in the table's metadata.
         location: The path of the table.
         version: The newest version.

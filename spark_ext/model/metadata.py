@@ -109,8 +109,8 @@ class TableFacts:
         files: The files of the newest version.
         removal: The session's `spark.sparkext.columnMapping.removal`; None if it is not set.
         copies: Whether a removal copies files in this session, as `CopySetting.java` decides.
-        exact: What a removal does to each file; None if the caller did not ask for the counts, or
-            if no file is copied.
+        exact: What a removal does to each file; None if the counts were not requested, or if no
+            file is copied.
     """
 
     table: TableMetadata

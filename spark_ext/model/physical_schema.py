@@ -140,7 +140,7 @@ def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
 
 
 def _renamed(field: Field, column: Field, metadata: Mapping[str, Any]) -> Field:
-    """The field under a column's physical name; Spark keys collations by the field's name."""
+    """Returns the field under its physical name; Spark keys collations by the field's name."""
     old, new = column["name"], physical_name(column)
     if COLLATIONS in metadata:
         collations = {

@@ -167,7 +167,7 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
     try:
         row = surveyed(parse_table_facts(table.facts))
         return replace(row, version=table.version, location=table.location)
-    except Exception as error:  # the other tables have rows of their own
+    except Exception as error:  # the other tables have their own rows
         refusal = described(error)
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))
 

@@ -81,8 +81,8 @@ class RemovalStage:
         num_files: The number of files that are copied or rewritten.
         size_in_bytes: The size of these files.
         exact: Whether the files were counted; otherwise the two numbers are upper bounds.
-        kept: The files that are unchanged, if a copy was counted; else None, as `copied` and
-            `rewritten`.
+        kept: The files that are unchanged, if a copy was counted; otherwise None, as are `copied`
+            and `rewritten`.
         copied: The files whose bytes are copied.
         rewritten: The files that Delta writes row by row because their bytes cannot be copied.
         statements: The statements that lead from the stage before to this stage, in order; empty
@@ -106,8 +106,8 @@ class RemovalStage:
 def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
     """Returns the three stages in order.
 
-    A stage assumes that the earlier stages are reached, and has the remaining work. A blocked stage
-    blocks every later stage that is not reached.
+    A stage assumes that the earlier stages are reached, and describes the remaining work. A blocked
+    stage blocks every later stage that is not reached.
 
     Source:
         Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;

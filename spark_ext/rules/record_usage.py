@@ -87,7 +87,7 @@ def _identities(schema: Schema) -> set[_Identity]:
 
 
 def _has_dropped(metadata: TableMetadata) -> bool:
-    # Ids are assigned in order and never again. A missing id belonged to a dropped column.
+    # Ids are assigned in order, and never reused. A missing id belonged to a dropped column.
     return column_ids(metadata.schema) != set(range(1, max_column_id(metadata) + 1))
 
 

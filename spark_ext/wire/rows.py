@@ -2,7 +2,7 @@
 """Converts dataclasses to rows: columns as DDL, values as JSON; and Spark's rows to dataclasses.
 
 A column has the name of its field in camel case, as Delta's own columns. The SQL types STRING,
-BIGINT, DOUBLE, BOOLEAN and TIMESTAMP stand for Python's `str`, `int`, `float`, `bool` and
+BIGINT, DOUBLE, BOOLEAN and TIMESTAMP correspond to Python's `str`, `int`, `float`, `bool` and
 `datetime`, ARRAY for a tuple, and STRUCT for another dataclass.
 """
 

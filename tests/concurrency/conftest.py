@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared tables."""
+"""Provides prepared tables."""
 
 from __future__ import annotations
 

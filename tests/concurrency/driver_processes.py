@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.concurrency.statements import DISABLE_MAPPING, named_condition
+from tests.concurrency.statements import REMOVE_MAPPING, named_condition
 from tests.concurrency.stops import STOPS, Stop
 from tests.support.custom_sessions import session
 from tests.support.delta_table import Table
@@ -27,7 +27,7 @@ from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"
 TURNS = 2
-SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # stands in each commit
+SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # every commit contains it
 TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_APPEND"}
 WORKER = """
 import sys, threading
@@ -45,9 +45,9 @@ worker.main()
 
 
 def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
-    """Runs the statements of some stops, each on a table of its own and held at its stop.
+    """Runs the statements of some stops, each on a separate table, and holds each at its stop.
 
-    The one in the call of the rules is the last, since no other gets an answer from then on.
+    The statement that is held in a rule call runs last, because the rules answer nobody afterwards.
     """
     spark = _tiny_session(home, jars)
     known = {str(stop): stop for stop in STOPS}
@@ -68,19 +68,19 @@ def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
 
 
 def hold_while_copying(home: Path, jars: list[str]) -> None:
-    """Switches column mapping off a table on the odd storage, whose first copy is never closed."""
+    """Removes column mapping from a table on the odd storage, which never closes the first copy."""
     spark = with_odd_disk(session(home, jars).master("local[1]")).getOrCreate()
     disk = OddDisk(spark, home / "disk")
     disk.hold()
     table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")
-    threading.Thread(target=lambda: DISABLE_MAPPING.run(table, True), daemon=True).start()
+    threading.Thread(target=lambda: REMOVE_MAPPING.run(table, True), daemon=True).start()
     wait_until(lambda: disk.is_waiting, "a copy begun")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 
 
 def _tiny_session(home: Path, jars: list[str]) -> SparkSession:
-    """Returns a session for a few rows, which leaves the cores to other processes."""
+    """Returns a session for a few rows that uses one core."""
     builder = session(home, jars).master("local[1]")
     builder.config("spark.ui.showConsoleProgress", "false")
     return builder.getOrCreate()
@@ -99,7 +99,7 @@ def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Writes a file at once: a reader sees nothing or all."""
+    """Writes a file atomically."""
     part = file.with_suffix(".part")
     part.write_text(text)
     part.rename(file)
@@ -107,7 +107,7 @@ def write_whole(file: Path, text: str) -> None:
 
 @dataclass
 class Written:
-    """The statements of a writer that reported success."""
+    """Counts the successful statements of a writer."""
 
     rows: list[Row] = field(default_factory=list)
     columns: set[str] = field(default_factory=set)
@@ -117,7 +117,7 @@ class Written:
 
 
 def write_along(home: Path, jars: list[str], path: Path, writer: int, writers: int) -> Written:
-    """Appends, adds, renames and drops while others do; each statement until it succeeds."""
+    """Runs statements beside other writers, and repeats each statement until it succeeds."""
     spark = _tiny_session(home / str(writer), jars)
     spark.conf.set(SIGNATURE, str(writer))
     table = Table(spark, path)
@@ -167,7 +167,7 @@ def _persist(statement: Callable[[], object], written: Written) -> None:
             statement()
         except (PySparkException, Py4JJavaError) as error:
             if named_condition(error) not in TRY_AGAIN or time.monotonic() > deadline:
-                # One of py4j's holds a connection, which cannot travel between processes.
+                # A py4j error contains a connection, which cannot be sent to another process.
                 raise AssertionError(str(error)) from None
             written.lost += 1
         else:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements that race, and what each makes of a table.
+"""Contains the statements that race, and the effect of each on a table.
 
-The effects are written from the RFC and from what the statements mean, not from our rules.
+The effects follow the RFC and the meaning of the statements, not our rules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LATE_ROW: Row = {"a": 3, "b": "z", "c": 30}
 
 @dataclass(frozen=True)
 class State:
-    """A table as its user knows it. An untracked table has no flag."""
+    """Contains a table as its user sees it. An untracked table has no flag."""
 
     is_mapped: bool
     flag: str | None
@@ -41,7 +41,7 @@ class State:
         return replace(self, columns=columns)
 
     def used(self) -> State:
-        """After a drop or rename."""
+        """Returns the state after a drop or rename."""
         return replace(self, flag="true") if self.flag and self.is_mapped else self
 
     def early(self) -> State:
@@ -63,7 +63,7 @@ class State:
 
 @dataclass(frozen=True)
 class Kind:
-    """The state of a table at the start of a race."""
+    """Describes a table at the start of a race."""
 
     is_tracked: bool = True
     is_mapped: bool = True
@@ -80,7 +80,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement on a table that has, or has not, column mapping."""
+    """Describes a statement. `run` gets whether the table has column mapping."""
 
     name: str
     run: Callable[[Table, bool], object]
@@ -91,7 +91,7 @@ class Statement:
 
 
 class Tables:
-    """Copies of one table of each kind, of which the versions are made only once."""
+    """Copies tables. The original of each kind is made once."""
 
     def __init__(self, spark: SparkSession, home: Path) -> None:
         self._spark = spark
@@ -141,7 +141,7 @@ def create_as_select(table: Table, verb: str = "CREATE") -> None:
 
 
 def _clone_over(table: Table, is_mapped: bool) -> None:
-    # The source is the same table at a version with rows: only an empty table may be cloned over.
+    # Only an empty table may be cloned over. The source is the same table at a version with rows.
     source = table.path.with_name(f"{table.path.name}-source")
     table.spark.sql(
         f"CREATE OR REPLACE TABLE {table.name} "
@@ -182,8 +182,8 @@ ENABLE_MAPPING = Statement(
     _altering(f"SET TBLPROPERTIES ({NAME_MODE})"),
     lambda state: replace(state, is_mapped=True),
 )
-DISABLE_MAPPING = Statement(
-    "disable mapping",
+REMOVE_MAPPING = Statement(
+    "remove mapping",
     _altering(f"SET TBLPROPERTIES ({NONE_MODE})"),
     lambda state: replace(state, is_mapped=False),
 )
@@ -211,7 +211,7 @@ DROP_MAPPING_FEATURE = Statement(
     lambda state: replace(state, is_mapped=False),
 )
 
-# Those that race, each of which makes one commit on a table that is there.
+# The statements that race. Each makes one commit on an existing table.
 STATEMENTS = (
     APPEND,
     APPEND_WITH_NEW_COLUMN,
@@ -220,7 +220,7 @@ STATEMENTS = (
     ADD,
     ENABLE_TRACKING,
     ENABLE_MAPPING,
-    DISABLE_MAPPING,
+    REMOVE_MAPPING,
     RESTORE,
     REPLACE,
     CLONE_OVER,
@@ -228,13 +228,12 @@ STATEMENTS = (
 
 
 def kind_for(*statements: Statement) -> Kind:
-    """A table on which each of the statements is possible, with the flag false where tracked.
+    """Returns a table on which all statements are possible. Its flag is false or absent.
 
-    In the six pairs of ENABLE_MAPPING with RENAME, DROP or DISABLE_MAPPING the table is mapped
-    already: there, enabling is a commit that sets the mode to what it is and changes nothing
-    else, unless it comes after disabling.
+    ENABLE_MAPPING changes nothing on a mapped table. RENAME, DROP and REMOVE_MAPPING need a mapped
+    table, so ENABLE_MAPPING may run on one beside them.
     """
-    needs_mapping = {RENAME, DROP, DISABLE_MAPPING}.intersection(statements)
+    needs_mapping = {RENAME, DROP, REMOVE_MAPPING}.intersection(statements)
     return Kind(
         is_tracked=ENABLE_TRACKING not in statements,
         is_mapped=ENABLE_MAPPING not in statements or bool(needs_mapping),
@@ -243,7 +242,7 @@ def kind_for(*statements: Statement) -> Kind:
 
 
 def named_condition(error: BaseException) -> str | None:
-    """The condition without its subclass; Delta's exceptions have it in the text only."""
+    """Returns the condition without subclass. Exceptions of Delta have it in the text only."""
     text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
     named = re.match(r"\[([A-Z_]+)(\.[A-Z_]+)?\]", text)
     return named[1] if named else None

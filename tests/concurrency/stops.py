@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The points at which a driver is killed in a statement."""
+"""Lists the points at which a driver is killed during a statement."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.concurrency.statements import (
     ADD,
     APPEND_WITH_NEW_COLUMN,
     CREATE_AS_SELECT,
-    DISABLE_MAPPING,
     DROP_MAPPING_FEATURE,
     ENABLE_TRACKING,
+    REMOVE_MAPPING,
     RENAME,
     REPLACE,
     RESTORE,
@@ -24,13 +24,13 @@ from tests.support.held_statement import Step
 UNUSED = Kind()
 USED = Kind(is_used=True)
 UNTRACKED = Kind(is_tracked=False)
-# The mode goes to none, three checkpoints follow with a commit each, and the feature goes.
+# One commit sets the mode to none, three write a checkpoint each, and one removes the feature.
 COMMITS_OF_THE_DROP = 5
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A statement at a step, or in the call of the rules, of the nth of its transactions."""
+    """Names a statement, the number of its transaction, and the step; None is the rule call."""
 
     statement: Statement
     step: Step | None
@@ -49,20 +49,20 @@ class Stop:
     @property
     def has_written_files(self) -> bool:
         """Returns whether the disk has data files that no log entry names."""
-        copies = self.statement is DISABLE_MAPPING and self.kind.is_used
+        copies = self.statement is REMOVE_MAPPING and self.kind.is_used
         writes = copies or self.statement in (APPEND_WITH_NEW_COLUMN, REPLACE, CREATE_AS_SELECT)
         return writes and self.step in (Step.PREPARE, Step.COMMIT)
 
 
-# Each of the steps, for a statement that writes metadata only.
+# All steps of a statement that writes metadata only.
 EVERYWHERE = (*Step, None)
 DROPS = tuple(
     Stop(DROP_MAPPING_FEATURE, Step.COMMIT, USED, nth) for nth in range(1, COMMITS_OF_THE_DROP + 1)
 )
 CREATES = tuple(Stop(CREATE_AS_SELECT, step) for step in (Step.PREPARE, Step.COMMIT))
 
-# Left out are the steps of the other statements that lie before any file is written: there all are
-# alike. A driver holds the stop in the call of the rules last, since no other gets an answer then.
+# The other statements have further steps before they write a file. These steps are omitted, because
+# they equal those of a rename.
 STOPS: tuple[Stop, ...] = (
     *CREATES,
     Stop(ADD, Step.COMMIT),
@@ -74,15 +74,15 @@ STOPS: tuple[Stop, ...] = (
     Stop(RESTORE, Step.AFTERWARDS),
     *(Stop(RENAME, step) for step in EVERYWHERE),
     *DROPS,
-    *(Stop(DISABLE_MAPPING, step, USED) for step in Step),
-    *(Stop(DISABLE_MAPPING, step) for step in EVERYWHERE),
+    *(Stop(REMOVE_MAPPING, step, USED) for step in Step),
+    *(Stop(REMOVE_MAPPING, step) for step in EVERYWHERE),
 )
 
 
 def drivers(stops: Iterable[Stop]) -> list[list[Stop]]:
-    """The stops of each driver: one in the call of the rules, as its last, and half of the rest.
+    """Returns the stops of two drivers, since a driver starts more slowly than a statement runs.
 
-    Two drivers at once, since a driver takes longer to start than a statement takes.
+    The stop in a rule call is the last one, because the rules answer nobody afterwards.
     """
     known = [stop for stop in STOPS if stop in set(stops)]
     shares = [[stop for stop in known if stop.step][half::2] for half in (0, 1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`align_names()` while others write: one of them comes just before each of its commits."""
+"""Tests `align_names()` while another writer commits just before each of its commits."""
 
 from __future__ import annotations
 

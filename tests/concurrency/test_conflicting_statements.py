@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two statements in exact interleavings: one is held inside its transaction, the other commits.
+"""Tests two statements on one table: the first is held in its transaction, the second commits.
 
-Either the held statement commits on top, rightly, or it loses with the condition that Delta has
-for it and leaves no trace; in both cases no row is lost and the log keeps every promise.
+The held statement commits on top or fails with Delta's condition for the conflict. No row is lost,
+and the log is valid.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tests.concurrency.statements import (
     APPEND,
     APPEND_WITH_NEW_COLUMN,
     CLONE_OVER,
-    DISABLE_MAPPING,
     DROP,
     ENABLE_MAPPING,
     ENABLE_TRACKING,
+    REMOVE_MAPPING,
     RENAME,
     REPLACE,
     RESTORE,
@@ -57,19 +57,19 @@ EXCEPTIONS = {
 
 
 def conflict(held: Statement, winner: Statement, kind: Kind) -> str | None:
-    """Why the held statement must lose; None where it may commit on top.
+    """Returns the condition with which the held statement must fail; None if it may commit.
 
     Source:
         Delta 4.4.0, ConflictChecker.scala; OptimisticTransaction.scala, `commitLarge`.
     """
     if held in (RESTORE, CLONE_OVER):
-        return CONCURRENT_WRITE  # these look at no conflict: any commit is one
-    if held is DISABLE_MAPPING and kind.is_tracked and winner not in (DISABLE_MAPPING, REPLACE):
-        return None  # it goes on with what it has
+        return CONCURRENT_WRITE  # these statements treat every commit as a conflict
+    if held is REMOVE_MAPPING and kind.is_tracked and winner not in (REMOVE_MAPPING, REPLACE):
+        return None  # the removal tries again
     if winner is APPEND:
-        return CONCURRENT_APPEND if held is REPLACE else None  # that one reads the whole table
+        return CONCURRENT_APPEND if held is REPLACE else None  # REPLACE reads the whole table
     if (held, winner) == (APPEND, ENABLE_MAPPING):
-        return None  # the names in the files are those that mapping takes
+        return None  # the file has the names that column mapping assigns
     upgrades = {ENABLE_TRACKING} if kind.is_mapped else {ENABLE_TRACKING, ENABLE_MAPPING}
     if held in upgrades and winner in {*upgrades, RESTORE, CLONE_OVER}:
         return PROTOCOL_CHANGED
@@ -97,7 +97,7 @@ def assert_reads(table: Table, expected: State) -> None:
 
 @pytest.fixture
 def race(tables: Tables, tmp_path: Path) -> Race:
-    """A table of a kind, with the source beside it that a clone takes."""
+    """Returns a function that makes a table of a kind, and the source of a clone if needed."""
 
     def prepared(kind: Kind) -> Table:
         if kind.is_empty:
@@ -108,7 +108,7 @@ def race(tables: Tables, tmp_path: Path) -> Race:
 
 
 def pairs(statements: Sequence[Statement], share: int) -> list[Any]:
-    """Returns every pair; each run takes one in `share` of each statement, held and as winner."""
+    """Returns all pairs. A run without the matrix has one of `share` pairs."""
     return [
         pytest.param(
             held,
@@ -128,9 +128,9 @@ def test_conflicting_statement_commits_on_top_or_fails_without_a_trace(
     assert_commits_on_top_or_loses(race, held, winner, kind_for(held, winner))
 
 
-# These statements keep a true flag; removing column mapping copies files here.
+# These statements keep a true flag. On such a table, a removal of column mapping copies files.
 
-KEEP_THE_FLAG = [DISABLE_MAPPING, RESTORE, REPLACE, CLONE_OVER]
+KEEP_THE_FLAG = [REMOVE_MAPPING, RESTORE, REPLACE, CLONE_OVER]
 
 
 @pytest.mark.parametrize(("held", "winner"), pairs([*KEEP_THE_FLAG, ADD], share=3))
@@ -174,15 +174,16 @@ def test_removal_that_fails_by_a_conflict_deletes_its_copies_and_rewrites(
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, named_struct('x', 2))")
     table.alter("ADD COLUMN s.y INT")
-    table.alter("DROP COLUMN s.x")  # of the struct nothing is left in the file: it is rewritten
+    # The file has no other field of the struct, so Delta rewrites it
+    table.alter("DROP COLUMN s.x")
     table.insert("(3, named_struct('y', 4))")
     before = data_files(table.path)
 
-    with HeldStatement(spark, lambda: DISABLE_MAPPING.run(table, True), Step.COMMIT) as disable:
+    with HeldStatement(spark, lambda: REMOVE_MAPPING.run(table, True), Step.COMMIT) as removal:
         written = data_files(table.path) - before
-        DISABLE_MAPPING.run(table, True)
+        REMOVE_MAPPING.run(table, True)
         after = data_files(table.path) - written
-        error = disable.release()
+        error = removal.release()
 
     assert_lost(error, METADATA_CHANGED)
     assert len(written) == 2
@@ -190,39 +191,39 @@ def test_removal_that_fails_by_a_conflict_deletes_its_copies_and_rewrites(
     assert table.rows("a, s.y") == [(1, None), (3, 4)]
 
 
-def test_pairs_are_all_pairs() -> None:
+def test_statements_have_unique_names() -> None:
     assert len(STATEMENTS) == 11
     assert len(set(STATEMENTS)) == len(set(map(str, STATEMENTS))) == 11
 
 
-# Switching column mapping off, at the phases that the pairs above leave out.
+# Removal of column mapping, at the steps that the pairs above omit.
 
-RACING_WITH_DISABLE = [APPEND, APPEND_WITH_NEW_COLUMN, RENAME, ADD, DROP, DISABLE_MAPPING]
+RACING_WITH_REMOVAL = [APPEND, APPEND_WITH_NEW_COLUMN, RENAME, ADD, DROP, REMOVE_MAPPING]
 
 
-@pytest.mark.parametrize("winner", RACING_WITH_DISABLE, ids=str)
+@pytest.mark.parametrize("winner", RACING_WITH_REMOVAL, ids=str)
 @pytest.mark.parametrize("step", [Step.START, Step.PREPARE])
 def test_removal_after_a_conflict_decides_by_the_newer_table(
     race: Race, step: Step, winner: Statement
 ) -> None:
     table = race(Kind())
 
-    with HeldStatement(table.spark, lambda: DISABLE_MAPPING.run(table, True), step) as disable:
+    with HeldStatement(table.spark, lambda: REMOVE_MAPPING.run(table, True), step) as removal:
         winner.run(table, True)
         files = table.log.live_files
-        error = disable.release()
+        error = removal.release()
 
     state = winner.effect(Kind().state)
-    if winner is DISABLE_MAPPING:
+    if winner is REMOVE_MAPPING:
         assert_lost(error, METADATA_CHANGED)
     else:
-        # All files have the renamed column, one the dropped one.
+        # All files contain the renamed column, and one contains the dropped column.
         copied = {RENAME: len(files), DROP: 1}.get(winner, 0)
         assert error is None
         assert table.log.operation == "REMOVE COLUMN MAPPING"
         assert len(table.log.live_files) == len(files)
         assert len(files.keys() - table.log.live_files.keys()) == copied
-        state = DISABLE_MAPPING.effect(state)
+        state = REMOVE_MAPPING.effect(state)
     assert_is(table, state)
     assert_reads(table, state)
 
@@ -232,14 +233,14 @@ def test_append_in_conflict_with_a_removal_is_committed_or_fails(race: Race, ste
     table = race(Kind())
 
     with HeldStatement(table.spark, lambda: APPEND.run(table, True), step) as append:
-        DISABLE_MAPPING.run(table, True)
+        REMOVE_MAPPING.run(table, True)
         error = append.release()
     if step is not Step.START:
         assert_lost(error, METADATA_CHANGED)
-        assert_is(table, DISABLE_MAPPING.effect(Kind().state))
+        assert_is(table, REMOVE_MAPPING.effect(Kind().state))
         APPEND.run(table, False)
 
-    state = APPEND.effect(DISABLE_MAPPING.effect(Kind().state))
+    state = APPEND.effect(REMOVE_MAPPING.effect(Kind().state))
     assert_is(table, state)
     assert_reads(table, state)
 

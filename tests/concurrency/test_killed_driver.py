@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kill -9` of the driver at each step of a statement: the table is before it or after it."""
+"""Tests that a table is unchanged or complete after `kill -9` of the driver in a statement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.concurrency.driver_processes import (
     hold_at_every_stop,
     hold_while_copying,
 )
-from tests.concurrency.statements import DISABLE_MAPPING, Tables, create_as_select
+from tests.concurrency.statements import REMOVE_MAPPING, Tables, create_as_select
 from tests.concurrency.stops import CREATES, DROPS, STOPS, USED, Stop, drivers
 from tests.support.custom_sessions import our_jar, resolved_jars
 from tests.support.delta_table import Table, refusal
@@ -47,7 +47,7 @@ def killed(
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> dict[Stop, Path]:
-    """The tables that drivers were writing when they were killed, of the tests of this run."""
+    """Returns the tables whose drivers were killed, for the stops of the selected tests."""
     jars = [*resolved_jars(spark), our_jar()]
     wanted: set[Any] = {
         item.callspec.params["stop"]
@@ -80,7 +80,7 @@ def started(target: Callable[..., None], *arguments: object) -> BaseProcess:
 
 
 def kill_when_ready(process: BaseProcess, home: Path) -> None:
-    """Kills the JVM of a process, once its statements stand still."""
+    """Kills the JVM of a process when all its statements are held."""
     wait_until(
         lambda: (home / READY).exists() or not process.is_alive(),
         "all statements held",
@@ -91,7 +91,7 @@ def kill_when_ready(process: BaseProcess, home: Path) -> None:
 
 
 def orphans(table: Table) -> set[str]:
-    """The data files that the table's folder has beyond those that are live."""
+    """Returns the data files that are not live."""
     files = {file.relative_to(table.path) for file in table.path.rglob("*.parquet")}
     data_files = {str(file) for file in files if file.parts[0] != "_delta_log"}
     return data_files - {unquote(file) for file in table.log.live_files}
@@ -133,7 +133,7 @@ def test_table_whose_creator_was_killed_is_created_by_create_or_replace(
     assert left_behind
     assert not table.log.commits
 
-    # For Delta a folder with a `_delta_log` is a table, even one without a commit.
+    # Delta takes a folder with `_delta_log` for a table, even if the log is empty.
     with refusal("TABLE_OR_VIEW_ALREADY_EXISTS"):
         create_as_select(table)
     assert not table.log.commits
@@ -164,7 +164,7 @@ def test_drop_of_the_mapping_feature_killed_at_any_commit_succeeds_when_repeated
     assert_is_after(table, stop)
 
 
-def test_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
+def test_drop_of_the_mapping_feature_makes_as_many_commits_as_the_list_of_stops(
     tables: Tables, tmp_path: Path
 ) -> None:
     table = tables.copy(DROPS[0].kind, tmp_path / "t")
@@ -179,7 +179,7 @@ def test_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
 def killed_while_it_copies(
     spark: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A table of which a copy was begun."""
+    """Returns a table with an incomplete copy."""
     home = tmp_path_factory.mktemp("copies")
     table = tables.copy(USED, home / "t")
     jars = [*resolved_jars(spark), our_jar(), str(odd_jar(home))]
@@ -195,7 +195,7 @@ def killed_while_it_copies(
 def test_driver_killed_while_copying_does_not_change_the_table(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed_while_it_copies: Path
 ) -> None:
-    stop = Stop(DISABLE_MAPPING, None, USED)
+    stop = Stop(REMOVE_MAPPING, None, USED)
     untouched = tables.copy(USED, tmp_path / "untouched")
     table = Table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
 
@@ -203,7 +203,7 @@ def test_driver_killed_while_copying_does_not_change_the_table(
     assert orphans(table)
     assert rows_in_files(table.log) == in_order(USED.state.rows)
 
-    DISABLE_MAPPING.run(table, True)
+    REMOVE_MAPPING.run(table, True)
 
     assert_is_after(table, stop)
 
@@ -216,7 +216,7 @@ def test_vacuum_deletes_incomplete_copies_of_a_killed_driver(
     assert_vacuum_removes_the_copies(table, conf)
 
 
-@pytest.mark.parametrize("stop", [Stop(DISABLE_MAPPING, Step.COMMIT, USED)], ids=str)
+@pytest.mark.parametrize("stop", [Stop(REMOVE_MAPPING, Step.COMMIT, USED)], ids=str)
 def test_vacuum_deletes_complete_copies_of_a_killed_driver(
     spark: SparkSession, tmp_path: Path, killed: dict[Stop, Path], stop: Stop, conf: SetConf
 ) -> None:
@@ -232,14 +232,14 @@ def assert_vacuum_removes_the_copies(table: Table, conf: SetConf) -> None:
     table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
 
     live = {table.path / unquote(file) for file in table.log.live_files}
-    checksums = {file.with_name(f".{file.name}.crc") for file in live}  # Hadoop's
+    checksums = {file.with_name(f".{file.name}.crc") for file in live}  # of Hadoop
     assert live <= data_files(table.path) <= live | checksums
     assert rows_in_files(table.log) == in_order(USED.state.rows)
     assert table.log.operation == "VACUUM END"
 
 
 def assert_is_after(table: Table, stop: Stop) -> None:
-    """Changed as the statement does it, and the next session goes on."""
+    """Asserts that the statement is complete, and that another session can write the table."""
     changed = stop.statement.effect(stop.kind.state)
     assert table.log.is_tracked
     assert table.log.flag == changed.flag

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a table during removal that copies must respect.
+"""Tests changes of a table during a removal that used to harm values or tables.
 
-Found by a review of the rounds: each took values, or a table, without an error.
+A review of the rounds found the defects: removal lost values or a whole table without an error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.concurrency.statements import named_condition
 from tests.concurrency.test_removal_beside_writers import (
     TIMEOUT,
     SetConf,
-    assert_left,
+    assert_removed,
     copies,
     remove_beside,
     remove_mapping,
@@ -59,7 +59,7 @@ def test_dropped_column_restored_during_removal_has_its_values(
     error = remove_beside(table, restore)
 
     assert error is None
-    assert_left(table, rows)
+    assert_removed(table, rows)
 
 
 def test_row_ids_enabled_during_removal_are_kept(table: Table) -> None:
@@ -87,7 +87,7 @@ def test_rows_without_a_count_in_the_log_get_row_ids(table: Table, conf: SetConf
 
     remove_mapping(table)
 
-    assert_left(table, rows)
+    assert_removed(table, rows)
     assert metrics(table.log)["numRewrittenFiles"] == 4
 
 
@@ -98,7 +98,7 @@ def test_removal_fails_when_the_table_at_the_path_is_created_anew(
 ) -> None:
     with_rewrites(table)
 
-    # First for what Delta would refuse, then for the rows that it writes.
+    # Delta would refuse the short table. It would write wrong rows to the long one.
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
         before = table.log.version
         shutil.rmtree(table.path)
@@ -138,14 +138,14 @@ def test_removal_ignores_missing_rows_that_are_no_longer_live(table: Table) -> N
     with_rewrites(table)
 
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
-        gone = list(live(table.log))
+        removed = list(live(table.log))
         table.spark.sql(f"INSERT OVERWRITE {table.name} VALUES (60, named_struct('y', 6))")
-        for path in gone:
+        for path in removed:
             (table.path / path).unlink()
         error = held.release()
 
     assert error is None
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
     assert table.rows("a, s.y") == [(60, 6)]
 
 
@@ -169,5 +169,5 @@ def test_partition_values_too_long_for_a_path_are_kept(table: Table) -> None:
 
     remove_mapping(table)
 
-    assert_left(table, rows)
+    assert_removed(table, rows)
     assert max(len(path) for path in live(table.log)) < 200

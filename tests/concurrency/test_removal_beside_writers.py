@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column mapping is left by copies while others write: it goes on with what it has.
+"""Tests that a removal by byte copy continues with its copies while others write.
 
-Each writer comes between the copies and their commit, where Delta's conflict checks see it.
+Each writer commits between the copies and their commit, where Delta's conflict checks find it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Rows = list[tuple[object, ...]]
 
 @made_once
 def used(table: Table, *properties: str, partitioned_by: str = "") -> Table:
-    """A table of four files, in which `c` has another name."""
+    """Makes a table of four files with a renamed column `c`."""
     columns = "a INT, b STRING, d INT"
     options = {"partitioned_by": partitioned_by} if partitioned_by else {}
     table.create(columns, TRACKED, NAME_MODE, *(properties or [VECTORS]), **options)
@@ -63,19 +63,19 @@ def remove_mapping(table: Table) -> None:
 
 
 def remove_beside(table: Table, *writers: Callable[[Table], object]) -> Exception | None:
-    """Removes column mapping; before each try to commit, the next of the writers commits."""
+    """Removes column mapping while one of the writers commits before each attempt to commit."""
     others = [lambda write=write: write(table) for write in writers]
     return with_conflicts(table.spark, lambda: remove_mapping(table), Step.COMMIT, others)
 
 
-def goes_on_beside(table: Table, write: Callable[[Table], object]) -> None:
-    """The removal succeeds, and every row of the writer is kept."""
+def assert_continues_beside(table: Table, write: Callable[[Table], object]) -> None:
+    """Asserts that the removal succeeds and keeps every row of the writer."""
     seen: list[Rows] = []
 
     error = remove_beside(table, in_turn(write, lambda table: seen.append(table.rows())))
 
     assert error is None
-    assert_left(table, seen[0])
+    assert_removed(table, seen[0])
 
 
 def sql(text: str) -> Callable[[Table], object]:
@@ -87,7 +87,7 @@ def restore(table: Table) -> None:
 
 
 def stream(table: Table) -> None:
-    """A streaming sink writes a batch."""
+    """Writes a batch by a streaming sink."""
     source = Table(table.spark, table.path.with_name("source")).create("a INT, c STRING, d INT")
     source.insert("(50, 'z', 1)")
     rows = table.spark.readStream.format("delta").load(str(source.path)).writeStream
@@ -97,26 +97,26 @@ def stream(table: Table) -> None:
 
 
 def purge(table: Table) -> None:
-    """Gives a file a vector, and writes it without the row."""
+    """Deletes a row by a deletion vector, and purges the file."""
     WRITERS["delete"](table)
     with table.one_commit():
         table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
     assert table.log.actions("remove")[0]["deletionVector"]["cardinality"] == 1
 
 
-def assert_left(table: Table, rows: Rows) -> None:
-    """Asserts what holds for every table after removal; no copy remains that no commit names."""
+def assert_removed(table: Table, rows: Rows) -> None:
+    """Asserts that column mapping is removed, and that every copy is in a commit."""
     log = table.log
     assert log.operation == OPERATION
     assert set(log.physical_names.values()) == {None}
     assert_checksum_holds(log)
-    assert_other_metadata_stays(log)
+    assert_other_metadata_is_kept(log)
     assert table.rows() == rows
     assert not copies(table) - named(table)
 
 
-def assert_other_metadata_stays(log: TableLog) -> None:
-    """Asserts that removal kept the rest of the metadata of the version before."""
+def assert_other_metadata_is_kept(log: TableLog) -> None:
+    """Asserts that the removal kept all other metadata."""
 
     def other(found: dict[str, Any]) -> dict[str, Any]:
         return {key: told for key, told in found.items() if "columnMapping" not in key}
@@ -134,7 +134,7 @@ def parquet_files(table: Table) -> set[Path]:
 
 
 def copies(table: Table) -> set[Path]:
-    """Delta's writer names the files of a task by one more number, `c000`."""
+    """Returns the copies: only Delta's writer puts the number `c000` into names."""
     return {file for file in parquet_files(table) if "c000" not in file.name}
 
 
@@ -169,7 +169,7 @@ WRITERS: dict[str, Callable[[Table], object]] = {
 }
 # The writers of one removal with several conflicts.
 IN_TURN = ("append", "update", "add a column", "optimize", "merge")
-# Each does to files and metadata what another does, or is among the several.
+# The effect of each on files and metadata equals that of another writer, or `IN_TURN` has it.
 LIKE_OTHERS = (
     *IN_TURN,
     "stream",
@@ -188,18 +188,18 @@ LIKE_OTHERS = (
     "writer", [*(name for name in WRITERS if name not in LIKE_OTHERS), *in_matrix(*LIKE_OTHERS)]
 )
 def test_removal_continues_beside_a_writer(table: Table, writer: str) -> None:
-    goes_on_beside(used(table), WRITERS[writer])
+    assert_continues_beside(used(table), WRITERS[writer])
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_removal_continues_beside_a_writer_without_deletion_vectors(
     table: Table, writer: str
 ) -> None:
-    goes_on_beside(used(table, NO_VECTORS), WRITERS[writer])
+    assert_continues_beside(used(table, NO_VECTORS), WRITERS[writer])
 
 
 def test_removal_continues_beside_a_purge_of_deletion_vectors(table: Table) -> None:
-    goes_on_beside(used(table), purge)
+    assert_continues_beside(used(table), purge)
 
     assert metrics(table.log)["numDiscardedFiles"] == 1
 
@@ -208,7 +208,7 @@ def test_removal_continues_beside_an_auto_compaction(table: Table, conf: SetConf
     used(table, VECTORS, "'delta.autoOptimize.autoCompact' = 'true'")
     conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
 
-    goes_on_beside(table, WRITERS["append"])
+    assert_continues_beside(table, WRITERS["append"])
 
     [append, compaction] = [table.log.at(table.log.version - before) for before in (2, 1)]
     assert (append.operation, compaction.operation) == ("WRITE", "OPTIMIZE")
@@ -222,7 +222,7 @@ def test_removal_continues_beside_an_append_with_an_identity_column(table: Table
     table.spark.sql(insert.format(b="b", value="x"))
     table.alter("RENAME COLUMN b TO c")
 
-    goes_on_beside(table, sql(insert.format(b="c", value="y")))
+    assert_continues_beside(table, sql(insert.format(b="c", value="y")))
 
     assert table.log.fields["i"].metadata["delta.identity.highWaterMark"] == 2
     table.spark.sql(insert.format(b="c", value="z"))
@@ -231,15 +231,15 @@ def test_removal_continues_beside_an_append_with_an_identity_column(table: Table
 
 def test_removal_continues_after_each_of_several_conflicts(table: Table, conf: SetConf) -> None:
     used(table, partitioned_by="d")
-    conf(TIMEOUT, "400000d")  # a timeout may be longer than a thousand years
+    conf(TIMEOUT, "400000d")  # the timeout may exceed a thousand years
 
     error = remove_beside(table, *(WRITERS[name] for name in IN_TURN))
 
     assert error is None
     told = metrics(table.log)
-    assert told["numRounds"] == 5  # a column that was added needs none
+    assert told["numRounds"] == 5  # an added column needs no round
     assert told["numCopiedFiles"] == len(table.log.live_files)
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_copies_are_reused_in_later_rounds(table: Table) -> None:
@@ -266,7 +266,7 @@ def test_discarded_copies_are_counted_and_deleted(table: Table) -> None:
     assert (told["numRounds"], told["numCopiedFiles"], told["numDiscardedFiles"]) == (1, 3, 1)
     assert told["numDiscardedBytes"] > 0
     assert len(parquet_files(table) - before) == 3
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_copies_are_used_again_when_their_files_are_restored(table: Table) -> None:
@@ -276,10 +276,10 @@ def test_copies_are_used_again_when_their_files_are_restored(table: Table) -> No
     remove_beside(table, WRITERS["delete of a file"], restore)
 
     assert metrics(table.log)["numRounds"] == 1
-    assert_left(table, rows)
+    assert_removed(table, rows)
 
 
-# Features that are enabled meanwhile, and may be used at once.
+# Features that another writer enables and uses during the removal.
 
 FEATURES = {
     "change data feed": ("delta.enableChangeDataFeed", WRITERS["update"]),
@@ -311,7 +311,7 @@ def test_removal_continues_when_a_feature_is_enabled_during_it(
     key, use = FEATURES[feature]
     enable = f"SET TBLPROPERTIES ('{key}' = 'true')"
 
-    goes_on_beside(
+    assert_continues_beside(
         used(table, NO_VECTORS),
         in_turn(lambda table: table.alter(enable), *([use] if is_used else [])),
     )
@@ -323,7 +323,7 @@ def test_removal_continues_when_a_feature_is_enabled_during_it(
 
 
 def last(table: Table, commits: int) -> list[TableLog]:
-    """The newest versions, in their order."""
+    """Returns the newest versions in order."""
     newest = table.log.version
     return [table.log.at(version) for version in range(newest - commits + 1, newest + 1)]
 
@@ -333,7 +333,7 @@ def test_values_written_after_a_type_change_during_removal_have_the_wider_type(
 ) -> None:
     used(table, NO_VECTORS, "'delta.enableTypeWidening' = 'true'")
 
-    goes_on_beside(
+    assert_continues_beside(
         table,
         in_turn(
             lambda table: table.alter("ALTER COLUMN d TYPE BIGINT"),
@@ -352,7 +352,7 @@ def test_values_written_after_a_type_change_during_removal_have_the_wider_type(
 
 
 def test_copies_have_the_newest_statistics_row_ids_and_tags_of_their_sources(table: Table) -> None:
-    """Each file gets another statistic, row id and tag after its copy was made."""
+    """Each file gets other statistics, another row id and another tag after its copy was made."""
     used(table, NO_VECTORS, "'delta.dataSkippingNumIndexedCols' = '0'")
     early = live(table.log)
 
@@ -377,7 +377,7 @@ def test_copies_have_the_newest_statistics_row_ids_and_tags_of_their_sources(tab
             assert new.get(key) == old.get(key)
         assert new["baseRowId"] >= 0
     assert sum("deletionVector" in add for add in table.log.actions("add")) == 1
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 @pytest.mark.parametrize("writer", ["append", "update", "merge", "optimize", "delete", "restore"])
@@ -392,13 +392,13 @@ def test_rows_keep_the_row_ids_of_the_newest_version(table: Table, writer: str) 
 
     assert error is None
     assert ids() == seen[0]
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
     table.insert("(70, 'new', 1)")
     assert len({row[-2] for row in ids()}) == len(seen[0]) + 1
 
 
 def recompute_statistics(table: Table) -> None:
-    """Recomputes statistics by Delta's function; no statement does so."""
+    """Recomputes statistics by a function of Delta that no statement calls."""
     table.alter("SET TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '9')")
     jvm: Any = table.spark._jvm
     delta = jvm.org.apache.spark.sql.delta
@@ -415,7 +415,7 @@ def recompute_statistics(table: Table) -> None:
 
 
 def tag(table: Table) -> None:
-    """Says every file's action again with a tag of its own, as another engine would."""
+    """Commits the action of every file again with a tag, as another engine may."""
     table.log.append_foreign(
         *(
             {"add": {**add, "tags": {"of": path}, "dataChange": False}}
@@ -425,7 +425,7 @@ def tag(table: Table) -> None:
 
 
 def under_names_of_the_table(add: Action) -> Any:
-    """The statistics of a file in which `c` is still `b`."""
+    """Returns the statistics of a file under the new name of `b`."""
     return {
         key: {"c" if name == "b" else name: told for name, told in value.items()}
         if isinstance(value, dict)
@@ -434,7 +434,7 @@ def under_names_of_the_table(add: Action) -> Any:
     }
 
 
-# Names that change meanwhile.
+# Names that change during the removal.
 
 
 def test_column_renamed_during_removal_has_its_new_name(table: Table) -> None:
@@ -446,7 +446,7 @@ def test_column_renamed_during_removal_has_its_new_name(table: Table) -> None:
     assert list(table.log.physical_names) == ["a", "f", "d"]
     assert metrics(table.log)["numDiscardedFiles"] == 4
     assert table.rows("f")[0] == ("x0",)
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_column_dropped_during_removal_is_not_restored(table: Table) -> None:
@@ -468,7 +468,7 @@ def test_metadata_only_removal_copies_files_when_a_rename_sets_the_flag(table: T
     assert error is None
     assert table.log.flag == "true"
     assert metrics(table.log)["numCopiedFiles"] == 1
-    assert_left(table, [(1, "x")])
+    assert_removed(table, [(1, "x")])
 
 
 def test_metadata_only_removal_continues_beside_changes_of_metadata(table: Table) -> None:
@@ -483,7 +483,7 @@ def test_metadata_only_removal_continues_beside_changes_of_metadata(table: Table
 
     assert error is None
     assert table.log.flag == "false"
-    assert_left(table, [(1, "x", None), (2, "y", 3)])
+    assert_removed(table, [(1, "x", None), (2, "y", 3)])
 
 
 def test_removal_fails_when_another_removal_commits_first(table: Table) -> None:
@@ -493,7 +493,7 @@ def test_removal_fails_when_another_removal_commits_first(table: Table) -> None:
 
     assert error is not None
     assert named_condition(error) == "DELTA_METADATA_CHANGED"
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 def test_removal_fails_when_the_table_is_replaced(table: Table) -> None:
@@ -526,7 +526,7 @@ def test_clustering_columns_set_during_removal_have_logical_names(table: Table) 
     assert table.rows() == [(1, "x")]
 
 
-# Files of another table.
+# Files outside of the table's folder.
 
 
 @pytest.mark.parametrize(
@@ -540,13 +540,13 @@ def test_removal_in_a_shallow_clone_continues_and_keeps_the_files_of_the_source(
     table.insert("(9, 'w', 0)")
 
     with untouched(source):
-        goes_on_beside(table, WRITERS[writer])
+        assert_continues_beside(table, WRITERS[writer])
 
     assert {local(table.path, path).parent for path in table.log.live_files} == {table.path}
     assert source.rows() == [(a, f"{'xy'[a % 2]}{a // 2}", 0) for a in range(8)]
 
 
-# It comes to an end.
+# The end of a removal that has conflicts.
 
 
 def test_removal_fails_after_the_timeout_and_deletes_its_copies(
@@ -652,7 +652,7 @@ def test_removal_without_other_writers_takes_one_round(table: Table, conf: SetCo
     remove_mapping(table)
 
     assert metrics(table.log)["numRounds"] == 1
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 # Files that are rewritten row by row.
@@ -684,7 +684,7 @@ def test_rewritten_rows_are_the_rows_of_the_newest_version(table: Table, writer:
 
     assert error is None
     assert table.rows("a") == seen[0]
-    assert_left(table, table.rows())
+    assert_removed(table, table.rows())
 
 
 # Files that others delete from the storage.
@@ -700,14 +700,14 @@ def test_copies_deleted_by_vacuum_are_made_again(table: Table, conf: SetConf) ->
 
     assert error is None
     assert metrics(table.log)["numRounds"] == 2
-    assert_left(table, sorted([*rows, (50, "z", 1)], key=repr))
+    assert_removed(table, sorted([*rows, (50, "z", 1)], key=repr))
 
 
 @pytest.mark.parametrize("writer", ["delete", "append", "properties"])
 def test_copies_deleted_by_an_unlogged_vacuum_are_made_again(
     table: Table, conf: SetConf, writer: str
 ) -> None:
-    """Delta logs it or not by this setting, and by the storage where nobody sets it."""
+    """Delta logs VACUUM by this setting; the default depends on the storage."""
     used(table)
     conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     conf("spark.databricks.delta.vacuum.logging.enabled", "false")
@@ -719,20 +719,20 @@ def test_copies_deleted_by_an_unlogged_vacuum_are_made_again(
         assert not copies(table)
         WRITERS[writer](table)
 
-    goes_on_beside(table, vacuum)
+    assert_continues_beside(table, vacuum)
 
 
 def test_removal_ignores_a_missing_file_that_is_no_longer_live(table: Table) -> None:
     used(table)
 
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START) as held:
-        gone = next(iter(table.log.live_files))
+        missing = next(iter(table.log.live_files))
         WRITERS["overwrite"](table)
-        (table.path / gone).unlink()
+        (table.path / missing).unlink()
         error = held.release()
 
     assert error is None
-    assert_left(table, [(60, "o", 6)])
+    assert_removed(table, [(60, "o", 6)])
 
 
 def test_removal_by_rewrite_fails_by_a_conflict_as_in_plain_delta(table: Table) -> None:

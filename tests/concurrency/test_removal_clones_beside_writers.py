@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deletion vectors of a shallow clone that removes column mapping beside other writers."""
+"""Tests the deletion vectors of a shallow clone that removes column mapping beside writers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracki
 
 @pytest.fixture
 def source(table: Table, tmp_path: Path) -> Table:
-    """The table is a clone of it: five files, two of them with a vector."""
+    """Returns the source of the clone `table`: five files, two of them with a deletion vector."""
     source = used(Table(table.spark, tmp_path / "original"))
     insert_one_file(source, "(20, 'p', 0), (21, 'q', 0), (22, 'r', 0)")
     source.spark.sql(f"DELETE FROM {source.name} WHERE a IN (0, 20)")
@@ -39,7 +39,7 @@ def vector_files(table: Table) -> set[Path]:
 
 
 def assert_needs_nothing_of(source: Table, table: Table, rows: list[tuple[object, ...]]) -> None:
-    """The clone has vectors of its own, and no file that no commit names."""
+    """Asserts that commits name all vectors of the clone, and that its rows need no source."""
     named = {
         vectors.file_of(table.path, action["add"]["deletionVector"])
         for commit in table.log.commits

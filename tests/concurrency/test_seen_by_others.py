@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writers and readers of each kind at the moment in which a table removes column mapping.
+"""Tests what other writers and readers see when a table removes column mapping.
 
 Each test is a row of a table in docs/concurrent-writers.md or docs/streams.md. A writer may fail
-once, with a condition that says to run it again, and is right then.
+once with a condition that recommends another run, which succeeds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def used(table: Table) -> Table:
 
 @made_once
 def renamed(table: Table) -> None:
-    """A table of one row, in which `c` has another name."""
+    """Makes a table of one row, in which `b` was renamed to `c`."""
     properties = (
         "'delta.enableChangeDataFeed' = 'true'",
         "'delta.enableDeletionVectors' = 'false'",
@@ -55,7 +55,7 @@ def remove_mapping(table: Table) -> None:
 
 
 def refused_once(table: Table, write: Callable[[], object]) -> None:
-    """The writer has written its files when the table is left."""
+    """Asserts that a write fails if mapping is removed before its commit, and then succeeds."""
     error = with_conflicts(table.spark, write, Step.COMMIT, [lambda: remove_mapping(table)])
 
     assert error is not None
@@ -105,7 +105,7 @@ def source_of(table: Table) -> Table:
 def written(
     table: Table, source: Table, checkpoint: Path, held: Column | None = None
 ) -> DataStreamWriter:
-    """A stream of the source's files, each a batch; `held` takes the place of its `c`."""
+    """Returns a stream of the source's files, one file a batch; `held` replaces column `c`."""
     stream = table.spark.readStream.format("delta").option("maxFilesPerTrigger", 1)
     rows = stream.load(str(source.path))
     if held is not None:
@@ -130,7 +130,7 @@ def named_in(error: StreamingQueryException) -> str:
 
 
 class Gate:
-    """Holds the row that a task computes: a pipe that it reads has no end before it is opened."""
+    """Holds a task: the task reads a pipe, which ends only after the test has opened it."""
 
     def __init__(self, pipe: Path) -> None:
         os.mkfifo(pipe)
@@ -146,7 +146,7 @@ class Gate:
         try:
             self._end = os.open(self._pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
-            return False  # nobody reads it
+            return False  # no task reads the pipe
         return True
 
     def open(self) -> None:
@@ -156,7 +156,7 @@ class Gate:
 def test_streaming_sink_fails_once_and_writes_its_batch_once(
     used: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The transaction is on a thread of the stream's, so that its task is what is held."""
+    """The transaction runs on a thread of the stream, so the test holds a task."""
     monkeypatch.setattr(used.spark.sparkContext, "pythonExec", sys.executable)
     source = source_of(used)
     source.insert("(2, 'y')")
@@ -244,18 +244,18 @@ def test_new_checkpoint_with_a_starting_version_reads_later_rows(
     target = tmp_path / "target"
     run(stream_from(used, tmp_path / "checkpoint"), target)
     remove_mapping(used)
-    left = used.log.version
+    removal = used.log.version
     used.insert("(2, 'y')")
     used.insert("(3, 'z')")
 
-    run(stream_from(used, tmp_path / "fresh", startingVersion=left + 1), target)
+    run(stream_from(used, tmp_path / "fresh", startingVersion=removal + 1), target)
 
     assert Table(used.spark, target).rows() == [(1, "x"), (2, "y"), (3, "z")]
 
 
 def test_change_feed_is_read_in_two_parts(used: Table) -> None:
     remove_mapping(used)
-    left = used.log.version
+    removal = used.log.version
     used.insert("(2, 'y')")
 
     def changes(start: int, end: int) -> list[tuple[object, ...]]:
@@ -269,9 +269,9 @@ def test_change_feed_is_read_in_two_parts(used: Table) -> None:
         return [tuple(row) for row in rows.select("a", "c", "_change_type").collect()]
 
     with used.refusal(OTHER_CHANGES):
-        changes(2, left + 1)
-    assert changes(2, left - 1) == []
-    assert changes(left, left + 1) == [(2, "y", "insert")]
+        changes(2, removal + 1)
+    assert changes(2, removal - 1) == []
+    assert changes(removal, removal + 1) == [(2, "y", "insert")]
 
 
 def test_running_query_reads_its_own_version(used: Table) -> None:

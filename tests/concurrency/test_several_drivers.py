@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several processes write to one table at once."""
+"""Tests several processes that write to one table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_nothing_is_lost_when_several_drivers_append_add_rename_and_drop(
 
 
 def assert_wrote_at_once(log: TableLog, written: list[Written]) -> None:
-    """The writers' commits lie between one another's, and some came before another's."""
+    """Asserts that commits of the writers alternate, and that conflicts occurred."""
     assert sum(one.lost for one in written) > 0
     writers = [log.at(version).actions("commitInfo")[0] for version in range(1, log.version + 1)]
     signatures = [info["userMetadata"] for info in writers]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stale statements: SQL that was analysed before another statement changed names, and runs later.
+"""Tests stale statements: SQL that was analysed before another statement changed names.
 
 A test holds the statement before the statement takes its snapshot. A statement that has begun
 already meets Delta's own conflict checks, which may rebase the statement.
@@ -248,7 +248,7 @@ def test_insert_conflicts_with_a_restore_of_other_columns(
     create(table)
     version = table.log.version
     change(table)
-    table.alter("ALTER COLUMN b AFTER a")  # else Delta sees that columns changed places
+    table.alter("ALTER COLUMN b AFTER a")  # otherwise Delta sees that columns changed places
     remove_mapping(table)
     rows = table.rows("a")
 
@@ -263,7 +263,7 @@ def test_insert_conflicts_with_a_restore_of_other_columns(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_tracked", [True, False])
-def test_insert_is_refused_when_restore_goes_to_a_version_before_mapping(
+def test_insert_is_refused_when_restore_selects_a_version_before_mapping(
     table: Table, is_tracked: bool
 ) -> None:
     table.create("a INT, b STRING, d STRING", *([TRACKED] if is_tracked else []))

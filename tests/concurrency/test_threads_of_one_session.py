@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of several threads of one session, at once and on one table."""
+"""Tests statements of several threads of one session on one table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THREADS = 5
 
 
 def test_alter_in_conflict_with_another_thread_fails_as_in_delta(table: Table) -> None:
-    """PySpark knows no condition of it: delta-spark makes the error from the text alone."""
+    """PySpark finds no condition, because delta-spark makes the error from the text alone."""
     table.create_tracked(", ".join(f"r{thread} INT" for thread in range(THREADS)))
     together = Barrier(THREADS)
 
@@ -50,7 +50,7 @@ def test_alter_in_conflict_with_another_thread_fails_as_in_delta(table: Table) -
 
 
 def test_other_threads_query_while_a_table_function_reads(table: Table, tmp_path: Path) -> None:
-    """Spark 4.0 and 4.1 look a function up under a lock that every query needs."""
+    """Spark 4.0 and 4.1 resolve a function under a lock that every query needs."""
     spark, group = table.spark, "an audit that waits"
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -73,7 +73,7 @@ def test_other_threads_query_while_a_table_function_reads(table: Table, tmp_path
 
 @contextmanager
 def no_core_left(spark: SparkSession, gate: Path) -> Iterator[None]:
-    """A job holds every core until the body ends."""
+    """Runs a job that uses every core until the body ends."""
     cores = spark.sparkContext.defaultParallelism
     group = "holds every core"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fixture with Delta's own functions in one JVM."""
+"""Provides Delta's own functions in one JVM."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delta's own functions on schemas, in the JVM, under Python names.
+"""Calls Delta's own functions on schemas in the JVM, under Python names.
 
-Schemas and fields go in and come out as the dicts of `StructType.json`, paths as tuples. `old` and
-`new` stand in that order everywhere; Delta takes the new schema first.
+Schemas and fields are the dicts of `StructType.json`, and paths are tuples. `old` precedes `new`
+everywhere; Delta takes the new schema first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LEGACY_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
 class DeltaRefusal(Exception):
-    """An error of Delta with its condition, or a word if it has none, and its parameters."""
+    """Contains the condition of an error of Delta, or a word if it has none, and its parameters."""
 
     def __init__(self, condition: str | None, params: Mapping[str, str], text: str) -> None:
         super().__init__(text)
@@ -43,7 +43,7 @@ class DeltaRefusal(Exception):
 
 
 class Metadata(NamedTuple):
-    """The part of a table's `metaData` action that the functions read."""
+    """Contains the part of a `metaData` action that the functions read."""
 
     schema: Schema
     configuration: Mapping[str, str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas that every comparison uses besides the generated schemas."""
+"""Contains the schemas that every comparison uses besides generated schemas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spark_ext.model.schema import Schema
 from tests.unit import strategies
 
-# Deterministic in every selection of tests.
+# The seed makes the schemas equal in every selection of tests.
 COMPARISON = settings(derandomize=True, deadline=None, database=None, max_examples=60)
 
 
@@ -56,7 +56,7 @@ FIXED = (
         *(_field(f"a{character}b", _X) for character in strategies.INVALID_CHARACTERS),
         _field("s", _struct(*(_field(f"{c}x") for c in strategies.INVALID_CHARACTERS))),
     ),
-    # Dots and backticks, which a path as text would have to quote.
+    # Names with dots and backticks, which a path as text would have to quote.
     _struct(_field("a", _struct(_field("b"))), _field("a.b"), _field("`a`.b"), _field("``", _X)),
     # Names of path segments, and the same leaf name in several structs.
     _struct(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the check of ids and physical names with Delta's own.
 
-The oracle is Delta. Delta gives four of its refusals no condition; ours have one of our own, whose
-last words `delta_functions` repeats.
+The oracle is Delta. Four of Delta's refusals have no condition; `delta_functions` gives them the
+last words of our conditions.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def test_assignment_of_delta_passes_both(delta: DeltaFunctions, schema: Schema) 
             "u": {"column": "3 u", "struct": {"x": "4 x"}},
         },
         {"a": "1 p", "b": "2 P"},
-        # A name with a dot is no path.
+        # A name with a dot is not a path.
         {"a": {"column": "1 a", "struct": {"b": "2 b"}}, "a.b": "3 a.b"},
         {"`a": {"column": "1 `a", "struct": {"b": "2 b"}}, "`a.b": "3 `a.b"},
     ],
@@ -140,7 +140,7 @@ def test_similar_physical_names_pass_both(
 
 
 class TestDifferences:
-    """Differences between the two, with the reason."""
+    """Contains the differences between the two, with the reason."""
 
     def test_two_faults_are_reported_in_different_order(self, delta: DeltaFunctions) -> None:
         # Delta first looks for missing ids in the whole schema. Our check walks the schema once.
@@ -152,17 +152,16 @@ class TestDifferences:
     def test_names_that_differ_in_case_are_two_columns_for_us_only(
         self, delta: DeltaFunctions
     ) -> None:
-        # Delta looks columns up by name in lower case and finds the second twin twice. No table
-        # has twins: Delta refuses them earlier, DELTA_DUPLICATE_COLUMNS_FOUND.
+        # Delta looks columns up by lower-case names and finds the second twin twice. Delta refuses
+        # a table with twins earlier: DELTA_DUPLICATE_COLUMNS_FOUND.
         metadata = table({"a": "1 p", "A": "2 q"}, "name")
 
         assert deltas_answer(delta, metadata) == "DUPLICATED_COLUMN_ID"
         assert our_answer(metadata) is None
 
     def test_backticks_in_names_are_no_path_for_us(self, delta: DeltaFunctions) -> None:
-        # Delta quotes a name with a dot and does not escape the backticks within others: a field
-        # "b`" of "`a", and a column "a.b", are both `a.b` in backticks. No table can have both: by
-        # their logical names they are refused in the same way, COLUMN_ALREADY_EXISTS.
+        # Delta does not escape backticks within names, so two different paths look equal. No table
+        # has both: their logical names are refused in the same way, COLUMN_ALREADY_EXISTS.
         metadata = table(
             {"`a": {"column": "1 `a", "struct": {"b`": "2 b`"}}, "a.b": "3 a.b"}, "name"
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares `spark_ext.model.changes` with Delta's own functions. The oracle is Delta.
 
-Delta knows a column again by its physical path alone, we by its id and its physical path. So we
-call a column dropped that kept its path and lost its id, and Delta does not; nothing else differs.
+Delta identifies a column by its physical path, and we by its id and its physical path. If a column
+keeps its path and loses its id, we call it dropped and Delta does not. Nothing else differs.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class TestMappedTables:
     def test_schema_has_no_changes_to_itself(self, delta: DeltaFunctions, schema: Schema) -> None:
         mapped = delta.mapped(schema)
 
-        # Another object with another order of columns, so that no comparison is skipped.
+        # A copy of the object in another order of columns, so that no comparison is skipped.
         again = {**mapped, "fields": list(reversed(delta.mapped(mapped)["fields"]))}
 
         assert column_changes(mapped, again) == ColumnChanges()
@@ -165,7 +165,7 @@ class TestUnmappedTables:
 
 
 class TestAgreements:
-    """Cases in which both answers are equal and may surprise."""
+    """Contains cases in which equal answers may surprise."""
 
     def test_change_of_letter_case_is_a_rename_for_delta_too(self, delta: DeltaFunctions) -> None:
         old, new = struct({"a": "1 a"}), struct({"A": "1 a"})
@@ -191,7 +191,7 @@ class TestAgreements:
     def test_array_element_and_field_element_have_the_same_path(
         self, delta: DeltaFunctions
     ) -> None:
-        # Neither side would notice; but Delta gives a column whose type changed so a new id.
+        # Neither side notices a changed type, but Delta gives such a column a new id.
         inner = {"column": "3 x", "type": "long"}
         old = struct({"l": {"column": "1 l", "array": {"x": inner}}})
         field = {"column": "2 element", "struct": {"x": inner}}
@@ -202,11 +202,11 @@ class TestAgreements:
 
 
 class TestDifferences:
-    """Intended differences between the two, with the reason."""
+    """Contains intended differences between the two, with the reason."""
 
     def test_another_id_under_the_same_path_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
-        # While the flag is false new columns get their logical names, so a path can come again.
-        # Its old files hold the column of the other id.
+        # If the flag is false, a new column may have the path of a dropped one. Older files contain
+        # the column with the other id.
         old, new = struct({"a": "1 a"}), struct({"a": "2 a"})
 
         assert delta.collect_dropped_columns(old, new) == set()
@@ -229,8 +229,8 @@ class TestDifferences:
         assert column_changes(old, new).dropped == (("a",),)
 
     def test_column_dropped_by_a_removal_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
-        # Delta does not compare a mapped schema with an unmapped one: it looks for changes that
-        # a stream can't follow. The files written under mapping may keep the column.
+        # Delta does not compare a mapped schema with an unmapped one, because streams can follow
+        # the change. The files written under mapping may contain the column.
         old, new = struct({"a": "1 a", "b": "2 b"}), struct({"a": ""})
 
         assert not delta.is_drop_column_operation(old, new, both_mapped=False)

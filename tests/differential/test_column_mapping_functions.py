@@ -54,7 +54,7 @@ def without_column(result: Schema | tuple[str, str]) -> Schema | str:
 
 
 class TestRefusals:
-    """Both sides raise the same condition for the same schemas."""
+    """Tests that both sides raise the same condition for the same schemas."""
 
     @COMPARISON
     @given(table=MAPPED_TABLES, other=strategies.schemas())
@@ -123,15 +123,15 @@ class TestSchemas:
         chosen = data.draw(st.sampled_from([path for path, _ in walk(schema)]))
         keys = delta.column_mapping_metadata_keys()
         key = data.draw(st.sampled_from([*sorted(keys), "parquet.field"]))
-        left = map_fields(
+        marked = map_fields(
             schema,
             lambda path, field: {**field, "metadata": {key: 1}} if path == chosen else field,
         )
 
-        has_metadata = delta.schema_has_column_mapping_metadata(left)
+        has_metadata = delta.schema_has_column_mapping_metadata(marked)
 
-        assert schema_has_column_mapping_metadata(left) == has_metadata
-        assert drop_column_mapping_metadata(left) == delta.drop_column_mapping_metadata(left)
+        assert schema_has_column_mapping_metadata(marked) == has_metadata
+        assert drop_column_mapping_metadata(marked) == delta.drop_column_mapping_metadata(marked)
 
     @pytest.mark.parametrize("mode", SUPPORTED_MODES)
     @on_schemas
@@ -155,7 +155,7 @@ class TestSchemas:
         ours = outcome(create_physical_schema, written, reference, "name")
         theirs = outcome(delta.create_physical_schema, written, reference, "name")
 
-        # Both may refuse: the upper case of ß is SS, whose lower case is another name.
+        # Both may refuse: the upper case of ß is SS, and the lower case of SS is another name.
         assert without_column(ours) == without_column(theirs)
 
     @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ class TestModesAndProtocols:
 
 
 class TestDifferences:
-    """Intended differences between the two, with the reason."""
+    """Contains intended differences between the two, with the reason."""
 
     @pytest.mark.parametrize(
         ("versions", "reader_features", "writer_features"),
@@ -228,24 +228,24 @@ class TestDifferences:
         reader_features: list[str] | None,
         writer_features: list[str] | None,
     ) -> None:
-        # The protocol wants a reader-writer feature in both lists: otherwise a reader may take
-        # physical names for columns, or a writer write logical ones. Delta looks into either.
+        # The protocol wants a reader-writer feature in both lists. Otherwise a reader may ignore
+        # column mapping, or a writer may. Delta reads either list.
         ours, theirs = both_protocols(versions, reader_features, writer_features)
 
         assert delta.is_column_mapping_supported(theirs)
         assert not satisfy_column_mapping_protocol(ours)
 
     def test_id_beyond_32_bits_is_kept(self, delta: DeltaFunctions) -> None:
-        # Delta reads an id as an Int: it overflows, and the highest seems to be 0. An id that was
-        # handed out may not look free.
+        # Delta reads an id as an Int, which overflows, and then the highest id seems to be 0. An id
+        # that was assigned must not look free.
         schema = struct({"a": f"{2**31} a"})
 
         assert delta.find_max_column_id(schema) == 0
         assert find_max_column_id(schema) == 2**31
 
     def test_variant_of_a_scan_is_a_struct_for_us(self, delta: DeltaFunctions) -> None:
-        # Spark reads parts of a variant as a struct with this mark. No table's schema has it, and
-        # the rules see only these.
+        # Spark reads parts of a variant as a struct with this mark. No schema of a table has the
+        # mark, and the rules get only such schemas.
         mark = {"__VARIANT_METADATA_KEY": {"path": "$", "failOnError": True, "timeZoneId": "UTC"}}
         part = {"column": "2 p", "metadata": mark}
         schema = struct({"v": {"column": "1 p", "struct": {"0": part}}})
@@ -266,7 +266,7 @@ COLLATED = struct(
 
 
 class TestCollations:
-    """Spark keys a column's collation by the column's name, inside its metadata.
+    """Tests that Spark keys a column's collation by the column's name, inside its metadata.
 
     Delta 4.4.0 refuses such columns (DELTA_UNSUPPORTED_DATA_TYPES) unless its check is off.
     """

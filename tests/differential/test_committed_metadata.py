@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the rules with Delta on histories whose ids and names Delta assigned.
 
-What the rules commit passes the check that Delta makes before every commit, and Delta finds no drop
-and no rename where they leave the flag false. `fake_delta`, on which the unit tests of the rules
-stand, gives the ids and names that Delta gives.
+What the rules commit passes the check that Delta makes before every commit. If the rules keep the
+flag false, Delta finds no drop and no rename. `fake_delta`, which unit tests of the rules use,
+assigns the ids and names that Delta assigns.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class TestCommits:
             try:
                 change = replace(change, new=assigned(delta, change))
             except DeltaRefusal:
-                continue  # no commit
+                continue  # Delta made no commit
             before, now = now, committed(change)
             commits += 1
 
             check(delta, now)
             if flag(now) == "false":
                 assert not is_changed_for(delta, before, now)
-        assume(commits)  # a history that Delta refused to the last shows nothing
+        assume(commits)  # a history without commits proves nothing
 
     @settings(COMPARISON, max_examples=40)
     @given(data=st.data())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads tables by other engines, each a function from the path of a table to its rows.
+"""Reads tables by other engines, each by a function from the path of a table to its rows.
 
 Rows are dictionaries without nulls at any level, because engines differ in how they return a null
 struct: as null, or as a struct of nulls.

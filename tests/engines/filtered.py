@@ -45,7 +45,7 @@ class Filter:
 
     @property
     def steps(self) -> list[tuple[str, str]]:
-        """Returns the steps to the compared value with their kinds: `field`, `element`, `key`."""
+        """Returns the steps to the compared value and their kinds: `field`, `element`, `key`."""
         found = STEP.finditer(self.column)
         return [(str(step.lastgroup), step[step.lastgroup or 0]) for step in found]
 

@@ -15,7 +15,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """Describes a table of two files, one from before the names changed and one from after.
+    """Describes a table of two files, with names changed between the two.
 
     Args:
         steps: Values to insert, or the rest of an ALTER TABLE statement.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with one defect each, named after the check that finds it, or `<check>__<how>`.
+"""Makes tables with one defect each, named after the check that finds it, or `<check>__<how>`.
 
-An engine makes the defect if one does: a session without spark-ext, Spark with a statement that
-Delta allows, or deltalake. Else the log and the files are edited.
+If an engine makes the defect, that engine makes the table: a session without spark-ext, Spark with
+a statement that Delta allows, or deltalake. Otherwise the log and the files are edited.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def on_copy(kind: str) -> Callable[[Callable[[Path], None]], None]:
     return register
 
 
-# By engines.
+# Defects that engines make.
 
 
 @defect
@@ -137,7 +137,7 @@ def dropped_column_shown(workshop: Workshop, name: str) -> Path:
     return path
 
 
-# Files are deleted.
+# Defects by deleted files.
 
 
 @on_copy("tracked")
@@ -201,7 +201,7 @@ def last_checkpoint_missing(table: Path) -> None:
         file.unlink()
 
 
-# Data files and their actions are edited.
+# Defects by edited data files and actions.
 
 
 @on_copy("tracked")
@@ -246,7 +246,7 @@ def statistics_names__as_structs(table: Path) -> None:
     rename_statistics(table, "a", "col-a")
 
 
-# A writer without the rules commits.
+# Defects by commits of a writer without the rules.
 
 
 @on_copy("tracked")
@@ -315,7 +315,7 @@ def id_used_again(table: Path) -> None:
 
 @on_copy("dropped")
 def physical_name_used_again(table: Path) -> None:
-    # The name of the column that was dropped last, which has a UUID.
+    # The name of the column that was dropped last, which is a UUID.
     name = TableLog(table, TableLog(table).version - 1).fields["d"].physical_name
     assert name is not None
     add_column(table, 4, name)
@@ -351,7 +351,7 @@ def protocol_too_low(table: Path) -> None:
 
 @on_copy("checkpointed")
 def checkpoint_differs(table: Path) -> None:
-    # Older releases of delta-rs left unknown features out.
+    # Older releases of delta-rs omitted unknown features.
     def forget(row: Json) -> None:
         if row["protocol"] is not None:
             row["protocol"]["writerFeatures"] = ["columnMapping"]

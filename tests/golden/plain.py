@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of plain delta-spark, in a process of its own."""
+"""Runs a session of plain delta-spark in a separate process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the golden tables as `made` in their JSON says: `make golden`.
+"""Makes the golden tables by the steps `made` in their JSON: `make golden`.
 
 A table of docs/golden is unchanged if the new table differs only in times, sizes, file names and
 UUIDs.

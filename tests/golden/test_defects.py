@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each check finds its defect and nothing else."""
+"""Tests that each check finds its defect and nothing else."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_jvm_reads_the_same_log_as_python(workshop: Workshop) -> None:
 
 
 def comparable(log: dict[str, Any]) -> dict[str, Any]:
-    """Returns a log without the differences that both readers may have."""
+    """Returns a log without the differences that the two readers may have."""
     for group in log["files"]:
         for problem in ("problem", "vectorProblem"):
             if group[problem] not in (None, "missing"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden tables are as their JSON says, and spark-ext writes them as the JSON says."""
+"""Tests that the golden tables equal their JSON, and that spark-ext writes them so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEPS = [
     for name in sorted(STATES, key=lambda name: -len(STATES[name]["writes"]))
     for step in STATES[name]["writes"]
 ]
-# The first of the steps with the same checks is in every run.
+# Of the steps with the same checks, every run has the first.
 CORE = dict(reversed([(frozenset(step["checks"]), (name, step["what"])) for name, step in STEPS]))
 WRITES = [
     pytest.param(
@@ -50,7 +50,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the tables, made anew."""
+    """Returns the tables, made again."""
     folder = tmp_path_factory.mktemp("made")
     with plain_session(spark, folder) as plain:
         make(folder / "golden", spark, plain)
@@ -59,7 +59,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
-def test_golden_tables_are_as_their_json_says(golden: Path, name: str) -> None:
+def test_golden_tables_equal_their_json(golden: Path, name: str) -> None:
     expected = dict(STATES[name]["reads"])
     del expected["checks"]
     expected.pop("filters", None)
@@ -113,7 +113,7 @@ def test_spark_reads_the_rows_of_the_json(spark: SparkSession, golden: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "step"), WRITES)
-def test_spark_writes_as_the_json_says(
+def test_spark_writes_equal_the_json(
     spark: SparkSession, golden: Path, tmp_path: Path, name: str, step: Json
 ) -> None:
     for other in STATES:

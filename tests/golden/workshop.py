@@ -352,7 +352,7 @@ def rename_statistics(table: Path, old: str, new: str) -> None:
         by_column = ("minValues", "maxValues", "nullCount")
         return field.with_type(renamed(field.type)) if field.name in by_column else field
 
-    # By position: Arrow finds the fields of a struct by name.
+    # Columns are found by position, because Arrow finds the fields of a struct by name.
     columns = []
     for field, column in zip(rows.schema, rows.columns, strict=True):
         columns.append(_recast(column.combine_chunks(), changed(field).type))

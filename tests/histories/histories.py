@@ -35,7 +35,7 @@ from tests.support.reference_model import Column, State, edited, walk
 from tests.support.table_log import TableLog
 
 MODES = {mode: f"'delta.columnMapping.mode' = '{mode}'" for mode in ("none", "name", "id")}
-# Properties that change how files are written, and must change nothing else.
+# Properties that change how files are written, and nothing else.
 FILE_PROPERTIES = [
     "'delta.enableDeletionVectors' = 'true'",
     "'delta.enableRowTracking' = 'true'",
@@ -370,7 +370,7 @@ def histories(world: World) -> type[TableHistories]:
 
 
 def is_unused(state: State) -> bool:
-    """Returns whether the flag of a mapped table is false, the state that a wrong rule harms."""
+    """Returns whether the flag of a mapped table is false: a wrong rule harms such a table."""
     return state.is_tracked and state.is_mapped and state.flag is False
 
 

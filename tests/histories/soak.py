@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
     seed: int
     histories: int
-    steps: int  # the most steps of a history
+    steps: int  # the largest number of steps of a history
     shrink: bool
     not_after: float  # no batch begins after this time
 

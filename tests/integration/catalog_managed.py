@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table that a catalog manages, by Delta's own commit coordinator for tests."""
+"""Makes a table that a catalog manages, by Delta's commit coordinator for tests."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _TESTING = "spark.testing"
 def managed_table(
     spark: SparkSession, name: str, columns: str, *properties: str
 ) -> Iterator[Table]:
-    """A table `name` whose catalog publishes no commit, so that all but the first are staged."""
+    """Yields a table whose catalog publishes no commit, so all but the first commits are staged."""
     jvm: Any = spark._jvm
     delta = jvm.org.apache.spark.sql.delta.coordinatedcommits
     provider = getattr(getattr(delta, "CatalogOwnedCommitCoordinatorProvider$"), "MODULE$")
     provider.registerBuilder(_CATALOG, delta.InMemoryCommitCoordinatorBuilder(1000))
     clause = ", ".join([*properties, _FEATURE])
-    # Delta makes such tables in its own tests only.
+    # Delta makes such tables only in its own tests.
     jvm.java.lang.System.setProperty(_TESTING, "true")
     try:
         spark.sql(f"CREATE TABLE {name} ({columns}) USING delta TBLPROPERTIES ({clause})")
@@ -43,5 +43,5 @@ def managed_table(
 
 
 def staged(table: Table) -> list[Path]:
-    """The commits in its folder that may not be published, by version."""
+    """Returns the staged commits in the table's folder, by version."""
     return sorted((table.path / "_delta_log" / "_staged_commits").glob("*.json"))

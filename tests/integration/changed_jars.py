@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jars as somebody else might have built them: copies with other files in them."""
+"""Makes copies of jars with other files in them, as another build may contain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 OUR_DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
 
 _UTF8 = 1
-# Constants by their tags: how many bytes follow, and how many numbers they take.
+# The number of bytes after each tag of a constant. A constant of `_TWO_NUMBERS` counts twice.
 _SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4}
 _SIZES |= {15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 _TWO_NUMBERS = {5, 6}
@@ -29,13 +29,13 @@ def changed_jar(jar: str, to: Path, changes: Mapping[str, Callable[[bytes], byte
 
 
 def with_other_name(old: str, new: str) -> Callable[[bytes], bytes]:
-    """Returns a change of a class file: all its constants have another text for this one."""
+    """Returns a change of a class file that replaces a text in all its constants."""
 
     def change(class_file: bytes) -> bytes:
         assert old.encode() in class_file
         changed, place = bytearray(class_file[:10]), 10
-        left = int.from_bytes(class_file[8:10], "big") - 1
-        while left > 0:
+        remaining = int.from_bytes(class_file[8:10], "big") - 1
+        while remaining > 0:
             tag = class_file[place]
             if tag == _UTF8:
                 size = int.from_bytes(class_file[place + 1 : place + 3], "big")
@@ -46,7 +46,7 @@ def with_other_name(old: str, new: str) -> Callable[[bytes], bytes]:
             else:
                 changed += class_file[place : place + 1 + _SIZES[tag]]
                 place += 1 + _SIZES[tag]
-            left -= 2 if tag in _TWO_NUMBERS else 1
+            remaining -= 2 if tag in _TWO_NUMBERS else 1
         return bytes(changed + class_file[place:])
 
     return change

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rule processes with other rules, or none."""
+"""Provides rule processes with other rules or none, and a storage that fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.session_conf import SetConf
 
 @pytest.fixture(scope="module")
 def tracked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Table:
-    """A table of many small commits, and no checkpoint that would take longer than they do."""
+    """Returns a table for many small commits. A checkpoint would take longer than they do."""
     table = Table(spark, tmp_path_factory.mktemp("tracked") / "t")
     return table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '1000'")
 
@@ -32,7 +32,7 @@ def delta_jars(spark: SparkSession) -> list[str]:
 
 @pytest.fixture
 def interpreter(tmp_path: Path, driver_conf: SetConf) -> Callable[[str], str]:
-    """Makes a shell script the application's interpreter; returns the process's command."""
+    """Returns a function that makes a script the interpreter, and returns the process's command."""
 
     def install(script: str) -> str:
         path = tmp_path / "python"
@@ -46,7 +46,7 @@ def interpreter(tmp_path: Path, driver_conf: SetConf) -> Callable[[str], str]:
 
 @pytest.fixture
 def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., str]:
-    """Makes the real worker serve questions with the given body; returns its command."""
+    """Returns a function that lets the worker run a body per question, and returns its command."""
 
     def install(body: str = "return super().ask(question, request)", *, setup: str = "") -> str:
         program = tmp_path / "worker.py"
@@ -68,14 +68,14 @@ def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., st
 
 @pytest.fixture(scope="session")
 def odd_session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """It has a storage that streams, waits and fails."""
+    """Returns a session with the storage of `odd_disk.py`."""
     make_known(spark, odd_jar(tmp_path_factory.mktemp("odd")))
     return spark
 
 
 @pytest.fixture
 def disk(odd_session: SparkSession, tmp_path: Path) -> Iterator[OddDisk]:
-    """That storage, for tables `odd:<path>`."""
+    """Yields the storage of `odd_session`, for tables `odd:<path>`."""
     disk = OddDisk(odd_session, tmp_path / "disk")
     yield disk
     disk.close()

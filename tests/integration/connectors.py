@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delta's two connectors: which one a session has, and from which Delta on."""
+"""Selects one of Delta's two connectors, and says what each release does with Kernel's tables."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Rows = list[tuple[object, ...]]
 
 MODE = "spark.databricks.delta.v2.enableMode"
 MODES = ["NONE", "AUTO", "STRICT"]
-# Most tests of this folder run in the first as they are, and all tests in the one without Kernel.
+# Most tests of this folder run in mode AUTO anyway. TEST_SETTINGS=one-connector runs all in NONE.
 AUTO_ELSEWHERE: list[Any] = [
     "STRICT",
     *(pytest.param(m, marks=pytest.mark.matrix) for m in MODES[:2]),
 ]
 TWO_CONNECTORS = pytest.mark.skipif(DELTA < (4, 4), reason="Delta has one connector")
-# Earlier ones do not look at Kernel's tables again before they run a query.
+# Older releases do not resolve Kernel's tables again before a query runs.
 LOOKS_AGAIN = SPARK >= (4, 2)
-# This one reads them in the version that it found, whatever the statement writes.
+# These releases read Kernel's tables in the version of the analysis.
 KEEPS_VERSION = SPARK < (4, 1)
-# Earlier ones take the format of the table.
+# Older releases take the format of the source table.
 LIKE_TAKES_DEFAULT_FORMAT = SPARK >= (4, 2)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with dropped columns, and what `dropped_columns` finds in them."""
+"""Makes tables with dropped columns, and reads what `dropped_columns` reports of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def verdict(table: Table, column: str | None = "ssn", **options: Any) -> str:
         return only(report(table, column=column, **options)).verdict
 
 
-def left(table: TableErasure) -> list[str]:
+def steps_of(table: TableErasure) -> list[str]:
     return [step.step for step in table.steps]
 
 
@@ -65,6 +65,6 @@ def renamed_by_uuid(table: Table) -> None:
 
 
 def with_marker(table: Table) -> Path:
-    """Returns a data file with the bytes of the erased column."""
+    """Returns a data file that contains the bytes of the erased column."""
     files = table.path.rglob("part-*.parquet")
     return next(file for file in files if MARKER.encode() in file.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mapped tables of every type with a history of renames, drops and adds, made from a seed."""
+"""Makes mapped tables of every type by a history of renames, drops and adds, from a seed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PARTITIONS: dict[str, list[Any]] = {
 
 
 class Type:
-    """A random type, as DDL and as a maker of values."""
+    """Draws a type, as DDL and as a function that makes values."""
 
     def __init__(self, random: Random, depth: int) -> None:
         kind = random.choice(["simple"] * 6 + ["struct", "struct", "array", "map"])
@@ -96,7 +96,7 @@ SMALL = {
     "parquet.block.size.row.check.min": "3",
     "parquet.block.size.row.check.max": "3",
     "parquet.page.size": "100",
-    "parquet.page.size.row.check.min": "2",  # of the first row group too
+    "parquet.page.size.row.check.min": "2",  # also in the first row group
     "parquet.page.row.count.limit": "2",
 }
 BLOOM = {
@@ -108,9 +108,9 @@ CODECS = ["uncompressed", "snappy", "gzip", "zstd", "lz4_raw", "lz4"]
 
 
 def layout(seed: int) -> dict[str, str]:
-    """Settings of files for the session: the first set has all, each further set has one."""
+    """Returns the writer's settings of a seed; each seed varies several of them."""
     codec = CODECS[seed % len(CODECS)]
-    # Spark 4.2 misreads strings in version 2 without a codec, those of Delta's checkpoints too.
+    # Spark 4.2 misreads uncompressed strings in version 2, also those in Delta's checkpoints.
     is_v2 = seed % 5 in (1, 3) and codec != "uncompressed"
     return {
         "spark.sql.parquet.compression.codec": codec,
@@ -180,7 +180,7 @@ class _History:
 
     def rename(self) -> None:
         old = self.random.choice([*self.columns, *self.partitions])
-        # Sometimes to what differs in letter case only.
+        # The new name may differ in letter case only.
         new = self.random.choice([self.name(), old.swapcase()])
         if new.lower() != old.lower() and new.lower() in map(str.lower, self.all_names()):
             return
@@ -203,7 +203,7 @@ class _History:
                 return
 
     def _forget(self, name: str) -> None:
-        """Expects nulls from now on, since the column has another type than before."""
+        """Expects nulls from now on, since the column has another type than earlier."""
         self.columns[name] = _Null(self.columns[name].ddl)
 
     def drop(self) -> None:
@@ -246,7 +246,7 @@ class _Null(Type):
 
 
 def generated(table: Table, seed: int) -> Table:
-    """A table of some files, whose columns were renamed, dropped and added in between."""
+    """Makes a table of several files, and renames, drops and adds columns in between."""
     history = _History(table, seed)
     history.create()
     history.insert()

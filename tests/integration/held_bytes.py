@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files below a table's folder have some bytes in them; shares no code with spark_ext."""
+"""Finds the files below a table's folder that contain some bytes, without code of spark_ext."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def holders(table: Path, marker: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for file in table.rglob("*"):
         relative = file.relative_to(table).as_posix()
-        # Hadoop's checksums of its blocks.
+        # Hadoop writes these checksum files.
         if not file.is_file() or (file.name.startswith(".") and file.name.endswith(".crc")):
             continue
         if marker.encode() not in relative.encode() + file.read_bytes():
@@ -42,7 +42,7 @@ def _kind_in_log(file: Path) -> str:
 
 
 def _in_log(log: Path) -> tuple[set[str], set[str], set[str]]:
-    """The paths of live files, of all that any commit adds or removes, and of change data."""
+    """Returns the paths of live files, of all added or removed files, and of change data."""
     live: set[str] = set()
     named: set[str] = set()
     change_data: set[str] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for calls over many tables, and readings of their logs without any code of ours."""
+"""Makes tables for calls over many tables, and reads their logs without any code of ours."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def quiet(call: Callable[..., LakehouseReport], *args: Any, **options: Any) -> L
 
 
 def filled(table: Table, rows: str = "(1, 'x'), (2, 'y')") -> Table:
-    """Writes one file."""
+    """Writes rows into one file."""
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {rows}")
     return table
 
 
 def free(table: Table) -> Table:
-    """A removal of its column mapping is metadata only."""
+    """Makes a table whose removal is metadata only."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
     return filled(table)
 
 
 def untracked(table: Table, size: int = 1) -> Table:
-    """A removal of its column mapping copies its one file."""
+    """Makes a table whose removal copies its only file."""
     table.create("a INT, b STRING", NAME_MODE)
     return filled(table, f"(1, 'x'), (2, repeat('y', {size}))")
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes by which new columns reach Delta: SQL, DataFrame writers, MERGE, streams, builders.
+"""Lists the routes by which new columns reach Delta.
 
-A test of a claim takes its routes from here. `make test` runs a route of each kind, the matrix all.
+They are SQL, DataFrame writers, MERGE, streams and builders. A test of a claim runs over its
+routes. `make test` runs a route of each kind, and the matrix runs all.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CANNOT_CAST = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
 
 @dataclass(frozen=True)
 class Route:
-    """One way to write the rows of a query, or only its columns.
+    """Describes a way to write the rows of a query, or only its columns.
 
     Attributes:
         run: Writes the rows of a query to a table.
@@ -54,7 +55,7 @@ class Route:
 
 
 def each(routes: dict[str, Route]) -> pytest.MarkDecorator:
-    """Gives a test each route as `route`."""
+    """Parametrizes a test by the routes, as `route`."""
     marks = {
         name: [*route.marks, *[pytest.mark.matrix] * (not route.in_every_run)]
         for name, route in routes.items()
@@ -75,7 +76,7 @@ def columns_of(table: Table, query: str) -> StructType:
 
 
 def ddl(table: Table, query: str) -> str:
-    """The columns of a query as CREATE TABLE has them."""
+    """Returns the columns of a query as CREATE TABLE needs them."""
     columns: str = table.spark.sql(query)._jdf.schema().toDDL()
     return columns
 

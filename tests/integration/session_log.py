@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log lines of the JVM."""
+"""Captures log lines of the JVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 @contextmanager
 def session_log(spark: SparkSession, logger: str) -> Iterator[Callable[[], list[str]]]:
-    """Gives a function that tells the lines of a logger so far, from INFO on, level first."""
+    """Yields a function that returns the lines of a logger so far, from INFO on, level first."""
     jvm: Any = spark._jvm
     log4j = jvm.org.apache.logging.log4j
     written = jvm.java.io.StringWriter()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams from a table that removes column mapping, each with a sink and a checkpoint of its own.
+"""Runs streams from a table that removes column mapping, each with a sink and a checkpoint.
 
-The table has a file with a column `b` that was dropped, and a later column `b`. Read with the names
-of another version, this file shows null for `k`, and the dropped values for `b`.
+A file of the table contains a dropped column `b`, and the table has a later column `b`. If a stream
+reads this file with the names of another version, it returns null for `k` and the dropped values
+for `b`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def start_sink(
 
 
 class Stream:
-    """A stream from a table, whose sink keeps each batch in a JSON file."""
+    """Runs a stream from a table. The sink writes each batch to a JSON file."""
 
     def __init__(self, table: Table, folder: Path, **options: str) -> None:
         self.table = table
@@ -87,7 +88,7 @@ class Stream:
         )
 
     def run(self, **options: Any) -> list[Row]:
-        """Reads all rows that there are, and returns all rows that the sink has."""
+        """Runs the stream to the end of its input, and returns all rows of the sink."""
         self.start(**options).awaitTermination()
         return self.rows()
 
@@ -122,18 +123,18 @@ class Stream:
         return sorted((row for batch in batches for row in batch), key=json.dumps)
 
     def offsets(self) -> list[tuple[int, int]]:
-        """The version and the index at which each batch ends."""
+        """Returns the version and the index at which each batch ends."""
         files = sorted((self.checkpoint / "offsets").glob("[0-9]*"), key=_number)
         ends = [json.loads(file.read_text().splitlines()[-1]) for file in files]
         return [(end["reservoirVersion"], end["index"]) for end in ends]
 
     def forget_planned(self) -> None:
-        """Deletes the plan of a batch that was not committed, as if the run had ended before."""
+        """Deletes the plan of an uncommitted batch, as if the run had ended earlier."""
         planned = {file.name for file in (self.checkpoint / "offsets").glob("[0-9]*")}
         done = {file.name for file in (self.checkpoint / "commits").glob("[0-9]*")}
-        (left,) = planned - done
-        (self.checkpoint / "offsets" / left).unlink()
-        (self.checkpoint / "offsets" / f".{left}.crc").unlink(missing_ok=True)
+        (uncommitted,) = planned - done
+        (self.checkpoint / "offsets" / uncommitted).unlink()
+        (self.checkpoint / "offsets" / f".{uncommitted}.crc").unlink(missing_ok=True)
 
 
 def _number(file: Path) -> int:
@@ -141,13 +142,13 @@ def _number(file: Path) -> int:
 
 
 def removal_in(table: Table) -> int:
-    """The newest version that removed column mapping."""
+    """Returns the newest version that removed column mapping."""
     log = table.log
     return max(v for v in range(log.version + 1) if log.at(v).operation == OPERATION)
 
 
 def numbered(*numbers: int) -> list[Row]:
-    """Rows whose `b` is ten times `k`."""
+    """Returns rows in which `b` is ten times `k`."""
     return [{"k": number, "b": 10 * number} for number in numbers]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE ADD COLUMN(S)."""
+"""Tests ALTER TABLE ADD COLUMN(S)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
 from tests.support.releases import WRITES_PARTITION_COLUMNS
 from tests.support.table_log import TableLog, is_uuid_name
 
-# Every place that a field can be added to, each with a field `x`.
+# Every place to which a field can be added, each with a field `x`.
 NESTED = (
     "a INT, s STRUCT<x: INT, t: STRUCT<x: INT>>, r ARRAY<STRUCT<x: INT>>,"
     " m MAP<STRUCT<x: INT>, STRUCT<x: INT>>"
@@ -39,7 +39,7 @@ def is_kept(before: TableLog, after: TableLog) -> bool:
     )
 
 
-# While nothing was dropped or renamed.
+# Tables without drops and renames.
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`align_names()`: physical names become the logical names, ids and column mapping are kept."""
+"""Tests `align_names()`: names become logical names, and ids and column mapping are kept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Interrupted(Exception):
 
 @made_once
 def misled(table: Table, *properties: str) -> Table:
-    """Creates a table with a column renamed and its old name used again, and columns dropped."""
+    """Makes a table with dropped columns, and a renamed column whose old name a new column has."""
     table.create(
         "id INT, city STRING, gone INT, s STRUCT<x: INT, y: INT>, l ARRAY<STRUCT<z: INT>>",
         *properties,
@@ -64,7 +64,7 @@ def align(
 
 
 def ids(table: Table) -> tuple[dict[str, Any], int]:
-    """The id of each column, and the highest id that the table has used."""
+    """Returns the id of each column, and the highest id that was assigned."""
     return table.log.ids, table.log.max_column_id
 
 
@@ -84,7 +84,7 @@ def assert_aligned(table: Table, before: tuple[dict[str, Any], int] | None = Non
 
 
 def assert_no_other_names(schema: pyarrow.Schema) -> None:
-    """No field of Spark's schema in the footer has a physical name that differs from its name."""
+    """Asserts that Spark's schema in a footer has no physical name that differs from the name."""
 
     def look(value: dict[str, Any]) -> dict[str, Any]:
         physical = value.get("metadata", {}).get("delta.columnMapping.physicalName")
@@ -126,7 +126,7 @@ def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:
         align(table)
 
 
-def test_table_in_mode_id_is_refused_unless_asked(table: Table) -> None:
+def test_table_in_mode_id_is_refused_without_the_option(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
 
     with table.no_commit(), pytest.raises(ModeIdLostError):
@@ -145,7 +145,7 @@ def test_names_that_are_invalid_in_files_are_refused(
         with table.no_commit(), pytest.raises(CannotAlignNamesError) as refused:
             align(table, dry_run=dry_run)
         assert refused.value.params["reasons"].startswith("INVALID_COLUMN_NAME")
-        # Nobody wants column mapping removed.
+        # The error is about the alignment, not about a removal.
         assert "cannot be removed" not in str(refused.value)
 
 
@@ -215,7 +215,7 @@ def test_align_renames_every_column_in_files_and_keeps_mapping_and_ids(
     assert (again.aligned, again.done, again.cost) == (True, (), "NOTHING")
 
 
-def test_table_in_mode_id_returns_in_mode_name_when_asked(table: Table) -> None:
+def test_table_in_mode_id_is_aligned_in_mode_name_with_the_option(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
     before = ids(table)
 
@@ -337,7 +337,7 @@ def test_progress_reports_each_statement(table: Table) -> None:
 
 
 def at_statement(number: int, act: Callable[[], object]) -> Callable[[Progress], None]:
-    """Acts just before the statement of this number begins."""
+    """Returns a callback that acts just before the statement of this number begins."""
     begun: list[str] = []
 
     def watch(progress: Progress) -> None:
@@ -357,7 +357,7 @@ def interrupt() -> None:
 @pytest.mark.parametrize(
     "properties", [(TRACKED, NAME_MODE), *in_matrix(((NAME_MODE,),), ((TRACKED, ID_MODE),))]
 )
-def test_interrupted_call_continues_and_keeps_ids(
+def test_interrupted_alignment_continues_and_keeps_ids(
     table: Table, properties: tuple[str, ...], number: int
 ) -> None:
     misled(table, *properties)
@@ -366,8 +366,8 @@ def test_interrupted_call_continues_and_keeps_ids(
     with suppress(Interrupted):
         align(table, at_statement(number, interrupt), to_name_mode=True)
 
-    left = align(table, dry_run=True, to_name_mode=True)
-    assert left.statements == planned[number:]
+    planned_again = align(table, dry_run=True, to_name_mode=True)
+    assert planned_again.statements == planned[number:]
     rest = align(table, to_name_mode=True)
 
     assert done(rest) == planned[number:]
@@ -387,7 +387,7 @@ def untrack(table: Table) -> None:
 def test_align_continues_when_another_call_takes_a_step(
     table: Table, number: int, other: Callable[[Table], object]
 ) -> None:
-    """The other call runs when this call has decided on its statement of this number."""
+    """The other call runs just before the statement of this number."""
     misled(table, TRACKED, NAME_MODE)
 
     with suppress(AlignmentConflictError):
@@ -431,7 +431,7 @@ def test_align_continues_after_a_failed_mapping_is_repaired(
     version = table.log.version
 
     rules()
-    table.insert("(3, NULL, NULL, NULL, NULL)")  # any writer may, meanwhile
+    table.insert("(3, NULL, NULL, NULL, NULL)")  # any writer may write here
     align(table)
 
     assert operations(table, version) == ["WRITE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES"]

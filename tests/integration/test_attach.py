@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running sessions to which `spark_ext.attach` adds usage tracking."""
+"""Tests running sessions to which `spark_ext.attach` adds usage tracking."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
         builder.config("spark.driver.extraClassPath", ":".join(jars))
     spark = used_session(with_hive_catalog(builder) if hive else builder, home)
     older = spark.newSession()
-    # The first statement of a session completes it: after `attach` it would have the extension.
+    # The first statement of a session builds its analyzer. After `attach`, it would have the
+    # extension.
     older.sql("SELECT 1")
     attaching = {"spark": spark}
     exec(block("A session that runs already", "python"), attaching)
@@ -89,7 +90,7 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
 
 
 def checks(spark: SparkSession) -> int:
-    """Returns how many rules of a session's analyzer are our check."""
+    """Returns how many rules of a session's analyzer are our check of statements."""
     rules = spark._jsparkSession.sessionState().analyzer().extendedResolutionRules()
     return rules.mkString(",").count("StatementCheck")
 

@@ -28,7 +28,7 @@ COLUMNS = ["version", "check", "column", "file", "message", "remedy", "severity"
 
 @pytest.fixture
 def broken(table: Table) -> Table:
-    """A table without its flag since version 3, and without one of its two files."""
+    """Returns a table without its flag since version 3, and without one of its two files."""
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.insert("(2, 'y')")
@@ -54,7 +54,9 @@ def test_sound_table_has_no_finding(spark: SparkSession, named_table: Table) -> 
 
 
 @NO_FLAG
-def test_sql_and_python_return_the_same_worst_first(spark: SparkSession, broken: Table) -> None:
+def test_sql_and_python_return_the_same_findings_worst_first(
+    spark: SparkSession, broken: Table
+) -> None:
     frame = spark.sql(f"SELECT * FROM column_mapping_audit('{broken.name}')")
     with broken.no_commit():
         result = spark_ext.audit(spark, broken.path)
@@ -107,7 +109,7 @@ def test_sampled_audit_reads_the_log_as_often_as_a_whole_audit(
             spark_ext.audit(spark, table.path, sample=sample, progress=None)
             read.append(bytes_read(spark))
 
-    # In the first audit, Delta opens the table.
+    # In the first audit, Delta also loads the table.
     whole, sampled = read[2] - read[1], read[3] - read[2]
     assert whole > size
     assert abs(sampled - whole) < size / 2
@@ -181,7 +183,7 @@ def test_truncated_commit_is_found_and_the_rest_is_audited(
 
 
 @NO_FLAG
-def test_reserved_keywords_of_the_session_do_not_matter(
+def test_audit_ignores_reserved_keywords_of_the_session(
     spark: SparkSession, broken: Table, conf: Any
 ) -> None:
     conf("spark.sql.ansi.enforceReservedKeywords", "true")
@@ -198,7 +200,7 @@ def test_reserved_keywords_of_the_session_do_not_matter(
     ("key", "value"),
     [("spark.sql.sources.useV1SourceList", ""), ("spark.sql.columnNameOfCorruptRecord", "add")],
 )
-def test_reader_settings_of_the_session_do_not_matter(
+def test_audit_ignores_reader_settings_of_the_session(
     spark: SparkSession, broken: Table, conf: Any, key: str, value: str
 ) -> None:
     conf(key, value)
@@ -213,14 +215,14 @@ def test_audit_continues_when_last_checkpoint_file_is_broken(
     spark: SparkSession, table: Table, text: str
 ) -> None:
     table.create_tracked("a INT")
-    hint = table.path / "_delta_log" / "_last_checkpoint"
-    hint.write_text(text)
+    last_checkpoint = table.path / "_delta_log" / "_last_checkpoint"
+    last_checkpoint.write_text(text)
 
     (finding,) = spark_ext.audit(spark, table.path, progress=None).findings
 
     assert (finding.version, finding.check) == (None, "last_checkpoint_missing")
     assert len(spark.sql(f"SELECT * FROM column_mapping('{table.name}')").collect()) == 1
-    hint.unlink()
+    last_checkpoint.unlink()
 
 
 def test_broken_log_file_raises_unreadable_log(spark: SparkSession, table: Table) -> None:
@@ -257,7 +259,7 @@ def test_broken_log_file_raises_unreadable_log(spark: SparkSession, table: Table
         ({"partitionValues": None}, None),
     ],
 )
-def test_audit_continues_when_an_add_action_is_odd(
+def test_audit_continues_when_an_add_action_is_invalid(
     spark: SparkSession, table: Table, change: dict[str, Any], problem: str | None
 ) -> None:
     table.create_tracked("a INT")
@@ -286,7 +288,7 @@ def log_file(table: Table, version: int) -> Path:
 
 
 @NO_FLAG
-def test_command_prints_what_to_do(broken: Table, capsys: Any) -> None:
+def test_command_prints_the_remedies(broken: Table, capsys: Any) -> None:
     assert main(["audit", str(broken.path)]) == 1
 
     out = capsys.readouterr().out
@@ -325,7 +327,7 @@ def test_exit_code_is_0_when_table_is_sound(named_table: Table, capsys: Any) -> 
 
 
 def test_exit_code_is_1_for_a_risk_when_strict(table: Table, capsys: Any) -> None:
-    """The table obeys the protocol: a new column has the former name of a renamed one."""
+    """The table obeys the protocol: a new column has the former name of a renamed column."""
     table.create_tracked("a INT, b INT")
     table.insert("(1, 2)")
     table.alter("RENAME COLUMN a TO c")
@@ -347,6 +349,6 @@ def test_exit_code_is_2_when_a_table_is_missing_and_the_rest_is_audited(
 ) -> None:
     assert main(["audit", "nothing", str(broken.path), "--json"]) == 2
 
-    told = capsys.readouterr()
-    assert "DELTA_MISSING_DELTA_TABLE" in told.err
-    assert len(told.out.splitlines()) == 2
+    printed = capsys.readouterr()
+    assert "DELTA_MISSING_DELTA_TABLE" in printed.err
+    assert len(printed.out.splitlines()) == 2

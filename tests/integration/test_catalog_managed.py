@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a catalog that refuses what the session catalog takes, as Unity Catalog does.
+"""Tests tables of a catalog that refuses some statements, as Unity Catalog does.
 
-Unity Catalog's server and connector are on no registry. What is Delta's own of it is here: the
-feature `catalogManaged`, with a commit coordinator in memory that publishes no commit.
+No registry has Unity Catalog's server and connector. The tests use Delta's own part: the feature
+`catalogManaged`, and a commit coordinator in memory that publishes no commit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def managed(spark: SparkSession) -> Iterator[Table]:
 
 @pytest.fixture(scope="module")
 def unity(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the tables of a catalog `unity`."""
+    """Returns the folder for tables of the catalog `unity`."""
     home = tmp_path_factory.mktemp("unity")
     return add_catalog(spark, home, "unity", "PathCatalog", "UnityLikeCatalog")
 
@@ -56,7 +56,7 @@ def external(spark: SparkSession, unity: Path) -> Table:
 
 
 def published(table: Table) -> TableLog:
-    """Returns the log once each commit is in the log's folder."""
+    """Returns the log after all staged commits were copied to the log's folder."""
     for commit in staged(table):
         shutil.copy(commit, commit.parents[1] / f"{commit.name[:20]}.json")
     return table.log
@@ -87,7 +87,7 @@ def test_each_way_of_the_page_gives_readable_names(spark: SparkSession, unity: P
         assert log.flag == "false"
 
 
-# Removal of dropped data.
+# Erasure of dropped data.
 
 
 @CATALOG_MANAGED
@@ -105,7 +105,7 @@ def test_no_step_is_a_statement_that_delta_refuses(managed: Table) -> None:
         with refusal(BLOCKED):
             managed.spark.sql(refused)
 
-    managed.spark.sql("INSERT OVERWRITE managed SELECT * FROM managed")  # as the first step says
+    managed.spark.sql("INSERT OVERWRITE managed SELECT * FROM managed")  # this is the first step
 
     (dropped,) = tracking.dropped_columns(progress=None).columns
     assert (dropped.live_files.num_files, dropped.removed_files.num_files) == (0, 1)
@@ -113,7 +113,7 @@ def test_no_step_is_a_statement_that_delta_refuses(managed: Table) -> None:
     assert (row["steps"][0]["step"], row["steps"][0]["byCatalog"]) == ("VACUUM", True)
 
 
-# Names that keep column mapping on.
+# Column names that block a removal.
 
 
 @CATALOG_MANAGED
@@ -132,7 +132,7 @@ def test_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> 
     assert refused.value.params["advice"] in repr(tracking.remove_column_mapping(dry_run=True))
     assert len(staged(managed)) == before
 
-    managed.alter("ADD COLUMN c INT")  # as the advice says
+    managed.alter("ADD COLUMN c INT")  # this is the advice
     managed.spark.sql("UPDATE managed SET c = `a b`")
     managed.alter("DROP COLUMN `a b`")
     assert tracking.align_names(progress=None).aligned
@@ -153,7 +153,7 @@ def test_name_of_an_external_table_is_changed_by_its_path(external: Table) -> No
         tracking.align_names(progress=None)
     assert "delta.`<path>` RENAME COLUMN" in refused.value.params["advice"]
 
-    # as the advice says
+    # This is the advice.
     external.spark.sql(f"ALTER TABLE delta.`{external.path}` RENAME COLUMN `a b` TO c")
 
     assert tracking.align_names(progress=None).aligned
@@ -192,9 +192,9 @@ def test_error_without_a_condition_gets_one(external: Table, unity: Path) -> Non
         UsageTracking.forName(external.spark, "nowhere.db.t")
 
     assert refused.value.getCondition() == "USAGE_TRACKING_TABLE_FUNCTION_FAILED"
-    told = refused.value.getMessageParameters() or {}
-    assert told["function"] == "column_mapping_named_table"
-    assert "nosuchscheme" in told["error"]
+    params = refused.value.getMessageParameters() or {}
+    assert params["function"] == "column_mapping_named_table"
+    assert "nosuchscheme" in params["error"]
 
 
 # Delta's second connector.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables by name and by path, managed and external, in other schemas and behind views."""
+"""Tests tables by name and by path: managed, external, in other schemas and behind views."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.table_log import UUID, TableLog
 
 @pytest.fixture
 def schema(spark: SparkSession) -> Iterator[Path]:
-    """The folder of a schema `shop`."""
+    """Yields the folder of the schema `shop`."""
     spark.sql("CREATE SCHEMA shop")
     yield warehouse_of(spark) / "shop.db"
     spark.sql("USE default")
@@ -128,18 +128,18 @@ def test_table_dropped_and_created_again_has_the_flag_false(named_table: Table) 
     assert named_table.rows() == [(1, 10)]
 
 
-# Whole statements by name.
+# Statements that name the table instead of a path.
 
 
 @pytest.fixture(params=["managed", "external"])
 def location(request: pytest.FixtureRequest, table: Table) -> str:
-    """The clause that makes a table `named` managed or external."""
+    """Returns the clause that makes the table `named` managed or external."""
     return f"LOCATION '{table.path}'" if request.param == "external" else ""
 
 
 @pytest.fixture
 def by_name(named_table: Table, table: Table, location: str) -> Table:
-    """The table `named`, yet to be created with that clause."""
+    """Returns the table `named`, which does not exist yet, with its clause."""
     return Table(named_table.spark, table.path, "named") if location else named_table
 
 
@@ -240,7 +240,7 @@ def test_deltatable_api_writes_under_the_physical_names(named_table: Table) -> N
     assert named_table.rows() == [(1, 11)]
 
 
-# Another session catalog in front of Delta's.
+# A session catalog of a vendor that delegates to Delta's.
 
 FRONT_CATALOG = Path(__file__).with_name("FrontCatalog.java")
 
@@ -258,7 +258,7 @@ def use_tables(home: Path, jars: list[str]) -> list[list[tuple[object, ...]]]:
 
 
 def replace_used_tables(home: Path, jars: list[str]) -> list[Failure | None]:
-    """Replaces a managed and an external table, each after a drop; how that failed."""
+    """Replaces a managed and an external table, each after a drop, and returns their errors."""
     spark = session(home, jars, catalog="FrontCatalog").getOrCreate()
     properties = f"TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
     failures = []
@@ -274,7 +274,7 @@ def replace_used_tables(home: Path, jars: list[str]) -> list[Failure | None]:
 
 @pytest.fixture(scope="module")
 def front_jars(delta_jars: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Delta's jars, ours, and that of the other catalog."""
+    """Returns Delta's jars, our jar, and the jar of the other catalog."""
     front = compiled_jar(tmp_path_factory.mktemp("front"), [FRONT_CATALOG], delta_jars)
     return [*delta_jars, our_jar(), str(front)]
 
@@ -287,7 +287,7 @@ def test_catalog_without_staging_replaces_by_drop_and_create(
         replace_used_tables, tmp_path, front_jars
     )
 
-    # The files of a managed table go with it, and no old one is left to be misread.
+    # The replacement deletes the files of a managed table, so no reader can misread older files.
     managed = TableLog(tmp_path / "warehouse" / "managed")
     assert failure_of_managed is None
     assert [managed.at(version).operation for version in range(managed.version + 1)] == [
@@ -297,7 +297,7 @@ def test_catalog_without_staging_replaces_by_drop_and_create(
     assert (managed.is_tracked, managed.flag) == (True, "false")
     assert managed.columns == {"a": (1, "a"), "b": (2, "b")}
     assert managed.written_columns() == ["a", "b"]
-    # Those of an external one stay, so that the new columns are to be its old ones.
+    # The files of an external table remain, so the new columns must not get their names.
     external = TableLog(tmp_path / "external")
     assert failure_of_external is not None
     assert failure_of_external.condition == "DELTA_CREATE_TABLE_SCHEME_MISMATCH"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE ALTER COLUMN, CHANGE COLUMN and REPLACE COLUMNS."""
+"""Tests ALTER TABLE ALTER COLUMN, CHANGE COLUMN and REPLACE COLUMNS."""
 
 from __future__ import annotations
 

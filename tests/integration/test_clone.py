@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SHALLOW CLONE: as a new table, and over a table that exists."""
+"""Tests SHALLOW CLONE as a new table, and over an existing table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def source(table: Table) -> Table:
 def assert_continues(
     table: Table, cloned: TableLog, flag: str, columns: dict[str, tuple[int, str]], max_id: int
 ) -> None:
-    """The clone has the flag and these columns, and gives names to further columns by its flag."""
+    """Asserts that the clone has this flag and these columns, and names new columns by its flag."""
     table.alter("ADD COLUMN new INT")
     table.insert("(2, 20, 200)")
 
@@ -156,7 +156,7 @@ def test_clone_takes_flag_columns_and_ids_of_its_source(
 
 @pytest.fixture
 def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
-    """The table that a clone of `named_table` will make."""
+    """Returns the table that a clone of `named_table` creates."""
     yield Table(spark, named_table.path.with_name("copied"), "copied")
     spark.sql("DROP TABLE IF EXISTS copied")
 
@@ -179,7 +179,7 @@ def test_table_of_the_catalog_is_cloned_by_name(
 
 @pytest.fixture
 def parquet(spark: SparkSession, tmp_path: Path) -> str:
-    """A folder of Parquet files as SQL names it."""
+    """Returns a folder of Parquet files as SQL names it."""
     spark.sql("SELECT 1 AS a, 10 AS b").write.parquet(str(tmp_path / "parquet"))
     return f"parquet.`{tmp_path / 'parquet'}`"
 
@@ -230,7 +230,7 @@ def test_clone_of_an_older_version_has_the_flag_of_that_version(
     ],
 )
 @pytest.mark.parametrize("asked_by", ["nobody", "default", "property"])
-def test_clone_of_an_untracked_table_is_tracked_only_when_asked(
+def test_clone_of_an_untracked_table_is_tracked_only_by_its_own_property(
     source: Table,
     table: Table,
     conf: SetConf,
@@ -248,7 +248,7 @@ def test_clone_of_an_untracked_table_is_tracked_only_when_asked(
     table.alter("ADD COLUMN new INT")
     table.insert("(2, 20)")
 
-    # A clone takes over its source's features; a default for new tables does not count here.
+    # A clone takes the features of its source; a default for new tables has no effect.
     tracked = asked_by == "property"
     assert (cloned.is_tracked, cloned.flag) == (tracked, flag if tracked else None)
     assert table.log.columns == columns
@@ -295,7 +295,7 @@ def test_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
     assert_continues(table, table.log, "true", {"a": (1, UUID), "b": (2, UUID)}, 2)
 
 
-# Over a table that exists, which Delta allows if the table is empty.
+# Clones over an existing table, which must be empty for Delta.
 
 
 @pytest.mark.parametrize(

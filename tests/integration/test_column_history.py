@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of columns and of the flag, compared with the statements on real tables.
+"""Compares the history of columns and of the flag with the statements on real tables.
 
-Versions, times and operations are read from `_delta_log` by the tests' own code.
+The tests' own code reads versions, times and operations from `_delta_log`.
 """
 
 from __future__ import annotations
@@ -192,8 +192,8 @@ def test_status_names_the_commit_that_set_the_flag(table: Table) -> None:
     assert (found.true_since.version, found.true_since.operation) == (3, info["operation"])
     assert found.true_since.operation == "RENAME COLUMN"
     changed = [
-        (told.version, told.change, told.old_name, told.new_name, told.id)
-        for told in found.dropped_or_renamed
+        (event.version, event.change, event.old_name, event.new_name, event.id)
+        for event in found.dropped_or_renamed
     ]
     assert changed == [(3, "rename", "b", "e", 2), (4, "drop", "c", None, 3)]
     protocol = table.log.protocol
@@ -204,7 +204,7 @@ def test_status_names_the_commit_that_set_the_flag(table: Table) -> None:
     assert table.usage._repr_html_() == found._repr_html_()
 
 
-def test_status_of_a_mapped_table_that_was_tracked_later(table: Table) -> None:
+def test_status_of_a_mapped_table_that_was_tracked_later_has_a_true_flag(table: Table) -> None:
     table.create("a INT, b INT", NAME_MODE)
     table.alter("DROP COLUMN b")
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
@@ -214,7 +214,7 @@ def test_status_of_a_mapped_table_that_was_tracked_later(table: Table) -> None:
         True,
         2,
     )
-    assert [told.old_name for told in found.dropped_or_renamed] == ["b"]
+    assert [event.old_name for event in found.dropped_or_renamed] == ["b"]
 
 
 @pytest.mark.parametrize(("properties", "mode"), [([NAME_MODE], "name"), ([], "none")])
@@ -250,7 +250,8 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
     table.alter("DROP COLUMN a")
 
     found = table.usage.status()
-    # Not the first commit: Delta 4.0.0 leaves some that no checkpoint precedes.
+    # Delta 4.0.0 leaves some commits without an earlier checkpoint, so this is not the first
+    # commit.
     first_state = min((table.path / "_delta_log").glob("[0-9]*.checkpoint.parquet"))
     assert [event[0] for event in whole] == [0, 0, 1]
     assert found.history_from == int(first_state.name[:20]) >= 3
@@ -265,7 +266,7 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
 
 
 def make_older(table: Table) -> None:
-    """Makes the log three days older. Versions differ by a second: cleanup keeps equal times."""
+    """Makes the log three days older, with a second between versions: cleanup keeps equal times."""
     for file in (table.path / "_delta_log").glob("[0-9]*"):
         when = time.time() - 3 * 24 * 3600 + int(file.name[:20])
         os.utime(file, (when, when))

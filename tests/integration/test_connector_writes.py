@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes of tracked tables by Delta's two connectors.
+"""Tests writes of tracked tables by Delta's two connectors.
 
-Kernel's writes none, since it does not know the feature. What stays Delta's own there, most of it
-by path, goes by the rules as ever.
+Kernel's connector does not know the feature, so it writes no tracked table. Delta's own connector
+still runs statements by path, and the rules apply to them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROW = "SELECT 7 AS id, 'x' AS a, 'y' AS b"
 
 @pytest.fixture
 def clean(named_table: Table) -> Table:
-    """A tracked table with two rows, in which nothing was dropped or renamed."""
+    """Returns a tracked table with two rows and without drops and renames."""
     named_table.create_tracked("id INT, a STRING, b STRING")
     named_table.insert("(1, 'one', 'old')")
     named_table.insert("(2, 'two', 'old')")
@@ -49,7 +49,7 @@ def clean(named_table: Table) -> Table:
 
 @pytest.fixture
 def changed(clean: Table) -> Table:
-    """That table, of which `a` is `c` now and `b` was dropped: both names are in its files."""
+    """Returns the table `clean` after a rename of `a` to `c` and a drop of `b`."""
     clean.alter("RENAME COLUMN a TO c")
     clean.alter("DROP COLUMN b")
     return clean
@@ -64,7 +64,7 @@ def row(table: Table) -> DataFrame:
 
 
 def sink(table: Table) -> None:
-    """A stream into the table's path."""
+    """Writes to the table's path by a stream."""
     with TemporaryDirectory() as folder:
         source, checkpoint = f"{folder}/source", f"{folder}/checkpoint"
         row(table).write.parquet(source)
@@ -78,7 +78,7 @@ def by_path_of(table: Table) -> Table:
     return Table(table.spark, table.path)
 
 
-# Gives the table the columns of ROW; the row as well, or none.
+# Each replaces the table by one with the columns of ROW, and some write the row too.
 REPLACEMENTS: dict[str, Write] = {
     **{name: partial(route.run, query=ROW) for name, route in routes.REPLACEMENTS.items()},
     "AS SELECT by path": lambda t: routes.as_select("CREATE OR REPLACE")(by_path_of(t), ROW),
@@ -138,7 +138,7 @@ def test_replacement_that_drops_a_column_sets_the_flag(
     assert named_table.log.columns == {"id": (1, "id"), "a": (2, "a"), "b": (4, UUID)}
 
 
-# Adds the columns and the row of ROW by path.
+# Each adds the columns and the row of ROW by path.
 EVOLUTIONS: dict[str, Write] = {
     "append": partial(routes.save, query=ROW),
     "sink": sink,
@@ -162,7 +162,7 @@ def test_column_added_by_a_write_does_not_reuse_a_physical_name(
     assert changed.rows() == [(1, "one", None, None), (2, "two", None, None), (7, None, "x", "y")]
 
 
-# Whatever is done to the rows of a table by its path, and what is left of them.
+# Changes of rows by path, and the remaining rows.
 ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
     "delete": (lambda t: t.delta_table.delete("id = 1"), [(2, "two")]),
     "update": (
@@ -216,10 +216,10 @@ ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "left"), ROW_CHANGES.values(), ids=ROW_CHANGES)
+@pytest.mark.parametrize(("change", "remaining"), ROW_CHANGES.values(), ids=ROW_CHANGES)
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
 def test_change_of_rows_keeps_flag_and_names(
-    changed: Table, conf: SetConf, mode: str, change: Write, left: list[tuple[object, ...]]
+    changed: Table, conf: SetConf, mode: str, change: Write, remaining: list[tuple[object, ...]]
 ) -> None:
     conf(MODE, mode)
 
@@ -228,7 +228,7 @@ def test_change_of_rows_keeps_flag_and_names(
 
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
     assert changed.log.physical_names == {"id": "id", "c": "a"}
-    assert changed.rows() == left
+    assert changed.rows() == remaining
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
@@ -257,7 +257,7 @@ def test_builder_drops_the_feature_with_its_flag(changed: Table, conf: SetConf, 
     assert changed.rows() == [(1, "one"), (2, "two")]
 
 
-# Makes a table of the columns of ROW.
+# Each creates a table with the columns of ROW.
 CREATIONS: dict[str, Create] = {
     "CREATE": routes.of_columns("CREATE"),
     "AS SELECT": routes.as_select("CREATE"),
@@ -302,8 +302,8 @@ def test_table_of_the_builder_is_tracked(named_table: Table, conf: SetConf, mode
     assert_new(named_table)
 
 
-# What Kernel's tables refuse, of a table `{t}` with the columns `id` and `c`; None where the error
-# has no condition. Delta's commands take no table of Kernel's, tracked or not.
+# Statements that Kernel's tables refuse, and the condition, or None if the error has none. `{t}` is
+# a table with columns `id` and `c`. Delta's commands refuse Kernel's tables, tracked or not.
 UNSUPPORTED = "UNSUPPORTED_FEATURE.TABLE_OPERATION"
 NOT_OF_DELTA = "DELTA_ONLY_OPERATION"
 REFUSED = {
@@ -325,14 +325,14 @@ REFUSED = {
         "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
     ),
 }
-# Spark looks for the column in the catalog, and for the path's schema there.
+# Spark looks for the column in the catalog's schema.
 ALTERED = {
     "ALTER TABLE {t} RENAME COLUMN c TO d": "FIELD_NOT_FOUND",
     "ALTER TABLE {t} DROP COLUMN c": "FIELD_NOT_FOUND",
     "ALTER TABLE {t} ALTER COLUMN c COMMENT 'x'": "FIELD_NOT_FOUND",
     "ALTER TABLE {t} REPLACE COLUMNS (id INT)": "FIELD_NOT_FOUND",
 }
-# It changes the catalog by them, and Delta does not hear of it: with spark-ext and without.
+# These statements change only the catalog, with spark-ext and without; Delta does not run.
 UNHEARD = [
     "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
     "ALTER TABLE {t} DROP FEATURE columnMapping",
@@ -342,7 +342,7 @@ UNHEARD = [
 
 
 def assert_refused(table: Table, statement: str, condition: str | None) -> None:
-    """The condition is Spark's or Kernel's, of which earlier ones may have others."""
+    """Asserts that a statement fails without a commit. Older releases have other conditions."""
     with table.refusal(condition if LOOKS_AGAIN else None):
         table.spark.sql(statement)
 
@@ -375,7 +375,7 @@ def test_change_of_the_catalog_alone_commits_nothing(changed: Table, conf: SetCo
 
 @pytest.fixture
 def other(changed: Table) -> Iterator[Table]:
-    """A table that is made like `changed`."""
+    """Yields a table that does not exist yet."""
     yield Table(changed.spark, changed.path.with_name("other"), "other")
     changed.spark.sql("DROP TABLE IF EXISTS other")
 
@@ -407,7 +407,7 @@ def test_table_created_like_a_tracked_table_of_kernel_is_tracked(
     assert other.log.columns == changed.log.columns
 
 
-def test_kernel_names_the_feature_that_it_does_not_know(changed: Table, conf: SetConf) -> None:
+def test_kernel_names_the_unknown_feature(changed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
 
     for name in ("named", by_path(changed)):
@@ -419,7 +419,7 @@ def test_kernel_names_the_feature_that_it_does_not_know(changed: Table, conf: Se
         assert FEATURE in thrown.getMessage()
 
 
-# Writes of a DataFrame with a further row by the table's name.
+# Writes of a DataFrame with a new row by the table's name.
 FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
     "saveAsTable": lambda frame: frame.write.format("delta").mode("append").saveAsTable("named"),
     "insertInto": lambda frame: frame.write.insertInto("named"),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delta's two connectors: its own (`NONE`, and all that is tested here under `AUTO`) and Kernel's.
+"""Tests reads by Delta's two connectors: its own (modes `NONE` and `AUTO`) and Kernel's.
 
-Under `STRICT`, which Delta calls a mode for tests, Kernel reads every table of a catalog. It does
-not know the feature, so it may read tracked tables; what it must not do is in
-`test_connector_writes.py`.
+In mode `STRICT`, which Delta calls a mode for tests, Kernel reads every table of a catalog. Kernel
+does not know the feature, so it may read tracked tables and must not write them
+(`test_connector_writes.py`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def create(table: Table) -> Table:
 
 @pytest.fixture
 def renamed(named_table: Table) -> Table:
-    """A tracked table whose column `a` is `c` now."""
+    """Returns a tracked table whose column `a` was renamed to `c`."""
     named_table.create_tracked("id INT, a STRING, b STRING")
     named_table.insert("(1, 'one', 'old')")
     named_table.insert("(2, 'two', 'old')")
@@ -66,7 +66,7 @@ def streamed(frame: DataFrame) -> Rows:
     return rows(frame.sparkSession.table("shown"))
 
 
-# The ways to read a table with `a`, a column whose name differs in each state, and `d`.
+# Reads of a table with the columns `a`, `d`, and a column whose name depends on the state.
 READS: dict[str, Callable[[Table, str], DataFrame]] = {
     "name": lambda t, c: t.spark.sql(f"SELECT a, {c}, d FROM named"),
     "path": lambda t, c: t.spark.sql(f"SELECT a, {c}, d FROM delta.`{t.path}`"),
@@ -86,11 +86,11 @@ EARLIER: dict[str, Callable[[Table, int], DataFrame]] = {
     "load": lambda t, v: t.spark.read.option("versionAsOf", v).format("delta").load(str(t.path)),
     "table": lambda t, v: t.spark.read.option("versionAsOf", v).table("named"),
 }
-# Changes of names in files, with the name of `b` afterwards.
+# Changes of names, each with the resulting name of `b`.
 STATES: dict[str, tuple[Change, str]] = {
     "flag-true": (rename, "c"),
     "flag-false": (nothing, "b"),
-    "left": (in_turn(rename, remove_mapping), "c"),
+    "removed": (in_turn(rename, remove_mapping), "c"),
 }
 
 
@@ -117,7 +117,7 @@ def test_every_read_shows_the_rows(
 
 
 def changes(table: Table, start: int) -> dict[str, Callable[[], Rows]]:
-    """The ways to read what changed since a version, but for those by name of a batch."""
+    """Returns reads of the change feed since a version, except those of `changes_by_name`."""
     since = {"readChangeFeed": "true", "startingVersion": str(start)}
     path = str(table.path)
 
@@ -138,7 +138,7 @@ def changes(table: Table, start: int) -> dict[str, Callable[[], Rows]]:
 
 
 def changes_by_name(table: Table, start: int) -> dict[str, Callable[[], Rows]]:
-    """The others."""
+    """Returns batch reads of the change feed by name."""
     since = {"readChangeFeed": "true", "startingVersion": str(start)}
     columns = "* EXCEPT (_commit_version, _commit_timestamp)"
     return {
@@ -169,7 +169,7 @@ def test_every_change_feed_shows_the_rows(
         assert read() == [(*FURTHER, "insert")], how
     for how, read in changes_by_name(named_table, start).items():
         if mode == "STRICT":
-            # Delta's, of any table: Kernel's has no such columns.
+            # Delta's functions need columns that a table of Kernel lacks.
             with pytest.raises((PySparkException, Py4JError)):
                 read()
         else:
@@ -200,7 +200,7 @@ def test_change_feed_of_spark_is_disabled(named_table: Table, conf: SetConf, mod
         named_table.spark.sql("SELECT * FROM named CHANGES FROM VERSION 1 TO VERSION 1")
 
 
-# The calls are about the table that ALTER TABLE changes, and Kernel's catalog has no such table.
+# These calls concern the table that ALTER TABLE changes, and Kernel's catalog has no such table.
 OURS: dict[str, Callable[[SparkSession, Path], object]] = {
     "columns": lambda spark, _: spark.sql("SELECT * FROM column_mapping('named')"),
     "stages": lambda spark, _: spark.sql("SELECT * FROM column_mapping_removal('named')"),
@@ -222,12 +222,12 @@ def test_table_of_kernel_is_refused_by_the_name_of_the_setting(
         with renamed.refusal("USAGE_TRACKING_KERNEL_TABLE") as refused:
             ask(renamed.spark, renamed.path)
 
-        told = refused.value.getMessageParameters()
-        assert told.pop("table") in names
-        assert told == {"setting": MODE, "value": "STRICT"}
+        params = refused.value.getMessageParameters()
+        assert params.pop("table") in names
+        assert params == {"setting": MODE, "value": "STRICT"}
 
 
-# Made before, by another setting.
+# Calls on an object that was made with another setting.
 LATER: dict[str, Callable[[UsageTracking], object]] = {
     "enable": UsageTracking.enable,
     "disable": UsageTracking.disable,
@@ -286,7 +286,7 @@ def test_no_stream_shows_a_dropped_column_as_a_later_one(
         )
     assert INCOMPATIBLE_CHANGE in str(refused.value)
     if mode == "STRICT":
-        # Spark analyses it anew, by names: the column is the later one here too.
+        # Spark analyses the plan again by names, so the column is the later one.
         later = "old" if KEEPS_VERSION else None
         assert rows(held) == [(1, "one", later), (2, "two", later)]
     else:
@@ -294,11 +294,11 @@ def test_no_stream_shows_a_dropped_column_as_a_later_one(
             held.collect()
 
 
-# Stale plans across a change of names. Kernel's tables are analysed again, by names.
+# Stale plans across a change of names. Spark analyses plans of Kernel's tables again, by names.
 
 
 def meanwhile(table: Table, change: Change) -> None:
-    """Another session's change, which has no Kernel."""
+    """Makes a change in mode `NONE`, as a session without Kernel may."""
     with session_conf(table.spark, {MODE: "NONE"}):
         change(table)
 
@@ -388,7 +388,7 @@ REPLACE = "CREATE OR REPLACE TABLE named USING delta TBLPROPERTIES ({}) AS SELEC
 
 
 def replaced_late(table: Table, change: Change) -> Exception | None:
-    """The error of a REPLACE by the table's own rows, before whose start names change."""
+    """Returns the error of a REPLACE by the table's own rows, if names change before it starts."""
     statement = REPLACE.format(NAME_MODE)
     with HeldStatement(table.spark, lambda: table.spark.sql(statement), Step.START) as held:
         meanwhile(table, change)
@@ -398,17 +398,17 @@ def replaced_late(table: Table, change: Change) -> Exception | None:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
 @pytest.mark.parametrize(
-    ("change", "columns", "left"),
+    ("change", "columns", "expected"),
     [
         (rename, "a, c, d", ROWS),
         (swap, "a, d, b", ROWS),
         (in_turn(swap, remove_mapping), "a, d, b", ROWS),
         (drop_and_add, "a, b, d", [(1, None, "p"), (2, None, "q")]),
     ],
-    ids=["renamed", "swapped", "swapped and left", "dropped and added"],
+    ids=["renamed", "swapped", "swapped and removed", "dropped and added"],
 )
 def test_replacement_by_the_tables_own_rows_keeps_their_columns(
-    named_table: Table, conf: SetConf, mode: str, change: Change, columns: str, left: Rows
+    named_table: Table, conf: SetConf, mode: str, change: Change, columns: str, expected: Rows
 ) -> None:
     create(named_table)
     conf(MODE, mode)
@@ -417,7 +417,7 @@ def test_replacement_by_the_tables_own_rows_keeps_their_columns(
 
     conf(MODE, "NONE")
     if mode == "STRICT" and KEEPS_VERSION:
-        # The plan has names and rows of its own version; the versions in between are replaced.
+        # The plan reads its own version, and the REPLACE overwrites the later versions.
         assert error is None
         assert named_table.rows("a, b, d") == ROWS
         return
@@ -427,4 +427,4 @@ def test_replacement_by_the_tables_own_rows_keeps_their_columns(
     else:
         assert isinstance(error, PySparkException)
         assert (error.getCondition() == STALE) is (mode != "STRICT")
-    assert named_table.rows(columns) == left
+    assert named_table.rows(columns) == expected

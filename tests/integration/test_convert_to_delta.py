@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONVERT TO DELTA of Parquet folders."""
+"""Tests CONVERT TO DELTA of Parquet folders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EVERY_WAY = pytest.mark.parametrize("convert_by", [convert, convert_by_builder])
 
 @pytest.fixture
 def parquet(table: Table) -> Table:
-    """A folder of Parquet files, yet to be converted."""
+    """Returns a folder of Parquet files."""
     rows = table.spark.sql("SELECT 1 AS a, named_struct('x', 2) AS s")
     rows.write.parquet(str(table.path))
     return table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE and the DeltaTable builder."""
+"""Tests CREATE TABLE and the DeltaTable builder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def as_columns(names: list[str]) -> str:
 
 
 def tracked(builder: DeltaTableBuilder, *columns: str) -> DeltaTableBuilder:
-    """The builder of a tracked table with INT columns."""
+    """Returns the builder of a tracked table with INT columns."""
     for column in columns:
         builder = builder.addColumn(column, "INT")
     builder = builder.property("delta.columnMapping.mode", "name")
@@ -56,7 +56,7 @@ def tracked(builder: DeltaTableBuilder, *columns: str) -> DeltaTableBuilder:
 
 
 def create(table: Table, route: Route, query: str, mode: str) -> None:
-    """Creates the table in its first commit, with the row of the query in this one or the next."""
+    """Creates the table in its first commit, and inserts the row of the query."""
     route.run(table, query, mode)
     assert table.log.version == 0
     if not route.has_rows:
@@ -71,7 +71,7 @@ def has_uuid_names(log: TableLog) -> bool:
     return all(is_uuid_name(name) for name in log.physical_names.values())
 
 
-# Refusals: no table comes to be.
+# Refusals, which create no table.
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_refused_table_is_not_created(
 def test_tracking_and_iceberg_writer_compat_v1_exclude_each_other(
     table: Table, conf: SetConf
 ) -> None:
-    # Delta for Spark does not know the property, but lets it through where it is told to.
+    # Delta for Spark does not know the property. This setting accepts unknown properties.
     conf("spark.databricks.delta.allowArbitraryProperties.enabled", "true")
 
     with refusal("DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE"):
@@ -116,7 +116,7 @@ def test_create_of_a_table_that_exists_changes_nothing(named_table: Table) -> No
     assert named_table.log.physical_names == {"a": "a"}
 
 
-# Tracked from the start.
+# Tables that are tracked from the start.
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
@@ -180,7 +180,7 @@ def test_new_table_has_flag_ids_and_logical_names_in_the_first_commit(
 
 
 @routes.each(CREATIONS)
-def test_new_unmapped_table_has_the_flag_false_and_logical_names_once_it_is_mapped(
+def test_new_unmapped_table_has_the_flag_false_and_logical_names_when_mapped_later(
     table: Table, route: Route
 ) -> None:
     create(table, route, "SELECT 1 AS a, named_struct('x', 2) AS s, array(3) AS r", "none")
@@ -254,7 +254,7 @@ def test_nested_ids_of_iceberg_compat_v2_start_with_the_physical_names(table: Ta
 
 def test_generated_identity_and_default_columns_are_tracked(table: Table) -> None:
     generated = "g INT GENERATED ALWAYS AS (a + 1), i BIGINT GENERATED ALWAYS AS IDENTITY"
-    if not SQL_GENERATES_COLUMNS:  # test_identity_columns.py has them by the builder
+    if not SQL_GENERATES_COLUMNS:  # test_identity_columns.py creates them by the builder
         generated = "g INT DEFAULT 2, i BIGINT DEFAULT 1"
     table.create(
         f"a INT NOT NULL, v VARCHAR(5) COMMENT 'text', {generated}, d INT DEFAULT 3",
@@ -321,7 +321,7 @@ def test_table_that_ignores_protocol_defaults_is_not_tracked(table: Table, conf:
     assert has_uuid_names(table.log)
 
 
-def test_table_that_ignores_protocol_defaults_is_tracked_when_asked(
+def test_table_that_ignores_protocol_defaults_is_tracked_by_its_own_property(
     table: Table, conf: SetConf
 ) -> None:
     conf(FEATURE_DEFAULT, "supported")
@@ -436,7 +436,7 @@ def test_invalid_enabled_by_default_does_not_affect_existing_tables(
 
 @pytest.fixture
 def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
-    """The table that CREATE TABLE LIKE will make of `named_table`."""
+    """Returns the table that CREATE TABLE LIKE creates from `named_table`."""
     yield Table(spark, named_table.path.with_name("copied"), "copied")
     spark.sql("DROP TABLE IF EXISTS copied")
 
@@ -526,6 +526,6 @@ def test_create_table_like_takes_no_feature_from_the_defaults(
 
     copy.spark.sql("CREATE TABLE copied LIKE named")
 
-    assert not copy.log.is_tracked  # Delta does so with every feature, after the rules.
+    assert not copy.log.is_tracked  # Delta removes every feature, after the rules
     copy.alter(f"SET TBLPROPERTIES ({TRACKED})")
     assert copy.log.flag == ("true" if source else "false")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE AS SELECT, and its forms in both writers."""
+"""Tests CREATE TABLE AS SELECT, and its forms in both writers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULTS = "spark.databricks.delta.properties.defaults"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"
 
 
-# Refusals: no table comes to be.
+# Refusals, which create no table.
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_refused_table_is_not_created(table: Table, query: str, mode: str, condi
 
 
 def test_failed_query_creates_no_table(table: Table) -> None:
-    # An aggregate fails in a stage of its own, before the one that writes.
+    # An aggregate fails in a separate stage, before the stage that writes.
     with refusal("DIVIDE_BY_ZERO"):
         create_as_select(table, "SELECT max(1 DIV id) AS a FROM range(2)", "name")
 
     assert not table.log.commits
 
 
-# Tracked from the start; test_create_table.py has the claims that hold by every route.
+# Tables that are tracked from the start; test_create_table.py has the claims about every route.
 
 
 def test_partitioned_table_has_logical_names_in_its_partition_values(table: Table) -> None:
@@ -71,7 +71,7 @@ def test_columns_of_a_mapped_source_get_new_ids_and_names(
     assert table.rows() == [(2, 3)]
 
 
-# Defaults of the session, and none.
+# Defaults of the session.
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_columns_of_a_mapped_source_get_new_ids_and_names(
         {TRACK_MAPPED: "true", f"{DEFAULTS}.columnMapping.mode": "name"},
     ],
 )
-def test_sessions_defaults_track_what_a_plain_write_creates(
+def test_plain_write_creates_a_tracked_table_when_sessions_defaults_have_the_feature(
     table: Table, conf: SetConf, defaults: dict[str, str]
 ) -> None:
     for key, value in defaults.items():

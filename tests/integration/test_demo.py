@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story of `make demo`, on fewer rows: what it prints is what it says around it."""
+"""Tests that each step of `make demo` prints what its text promises, on fewer rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors")
 
-rich = pytest.importorskip("rich.console")  # of the extra `demo`
+rich = pytest.importorskip("rich.console")  # the extra `demo` contains it
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 SHOWN = {
@@ -54,7 +54,7 @@ SHOWN = {
 
 @pytest.fixture(scope="module")
 def printed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The output of the demo, by the start of the title of each step."""
+    """Returns the output of each step by the start of the step's title."""
     spec = importlib.util.spec_from_file_location("demo", DEMO)
     assert spec is not None
     assert spec.loader is not None

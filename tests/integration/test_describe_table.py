@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Information about tracking: DESCRIBE, SHOW and `UsageTracking`."""
+"""Tests what DESCRIBE, SHOW and `UsageTracking` report about tracking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.table_log import FEATURE, FLAG
 
 
-def tracking_by_both_means(table: Table) -> list[UsageTracking]:
+def tracking_by_name_and_path(table: Table) -> list[UsageTracking]:
     return [
         UsageTracking.forName(table.spark, table.name),
         table.usage,
@@ -70,7 +70,7 @@ def test_show_tblproperties_follows_feature_and_flag(named_table: Table) -> None
 
 def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
     named_table.create("a INT, b INT")
-    both = tracking_by_both_means(named_table)
+    both = tracking_by_name_and_path(named_table)
 
     def answers() -> list[bool | None]:
         return [tracking.has_dropped_or_renamed for tracking in both]
@@ -91,15 +91,15 @@ def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "answer"),
+    ("written", "answer"),
     [(None, True), ("", True), ("maybe", True), ("FALSE", False), ("True", True)],
 )
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
 def test_flag_of_another_writer_is_true_unless_false(
-    table: Table, left: str | None, answer: bool
+    table: Table, written: str | None, answer: bool
 ) -> None:
     table.create_tracked("a INT")
-    table.log.append_properties({FLAG: left})
+    table.log.append_properties({FLAG: written})
 
     assert table.usage.has_dropped_or_renamed is answer
 
@@ -112,7 +112,7 @@ def test_stale_flag_of_an_untracked_table_is_ignored(table: Table) -> None:
     assert table.usage.has_dropped_or_renamed is None
 
 
-# Nothing else changes.
+# Statements that tracking does not change.
 
 
 def test_history_shows_no_further_operations(table: Table) -> None:

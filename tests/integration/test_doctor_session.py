@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext doctor` and its trial sessions, on a sound machine and on others."""
+"""Tests `python -m spark_ext doctor` and its trial sessions, on sound machines and on others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.install_page import block
 from tests.support.sessions import JAVA_OPTIONS, SHORT_RUN
 
 
-# `delta_jars` has fetched Delta's jars by then.
+# `delta_jars` fetches Delta's jars first.
 def test_doctor_finds_a_sound_machine(delta_jars: list[str], tmp_path: Path) -> None:
     program, *arguments = shlex.split(block("A session does not start", "sh"))
     assert program == "python"
@@ -37,7 +37,7 @@ def test_doctor_finds_a_sound_machine(delta_jars: list[str], tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-# Sessions of spark-defaults.conf alone.
+# Sessions with the settings of spark-defaults.conf only.
 
 
 def tried(folder: Path, settings: Mapping[str, str]) -> Diagnosis:
@@ -57,7 +57,7 @@ def sound(jars: list[str]) -> dict[str, str]:
     }
 
 
-# An interpreter that is older than the rules allow.
+# Interpreters that are older than the rules allow.
 OLD_PYTHON = """#!/bin/sh
 exec "{python}" -c '
 import runpy, sys
@@ -116,7 +116,7 @@ def test_trial_reports_why_the_defaults_give_no_session(
 @pytest.mark.matrix
 def test_trial_reports_defaults_that_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "spark-defaults.conf"
-    file.symlink_to("/proc/sys/vm/compact_memory")  # which not even root may read
+    file.symlink_to("/proc/sys/vm/compact_memory")  # even root may not read it
 
     trial = try_session(DEFAULTS, {**os.environ, "SPARK_CONF_DIR": str(tmp_path)})
 

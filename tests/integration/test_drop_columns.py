@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE DROP COLUMN and DROP COLUMNS."""
+"""Tests ALTER TABLE DROP COLUMN and DROP COLUMNS."""
 
 from __future__ import annotations
 

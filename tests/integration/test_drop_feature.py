@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracking given up: DROP FEATURE columnMappingUsageTracking, by all its means."""
+"""Tests DROP FEATURE columnMappingUsageTracking by SQL, `DeltaTable` and `UsageTracking`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_untracked_table_has_no_feature_to_drop(table: Table, disable: Disable) 
 
 
 def test_usage_tracking_raises_an_error_of_pyspark_with_its_condition(table: Table) -> None:
-    """Delta's is in no family that PySpark knows, and of no use to who catches the promised one."""
+    """Delta's error would reach PySpark as a Py4JJavaError, which callers do not catch."""
     table.create("a INT", NAME_MODE)
 
     with table.no_commit(), pytest.raises(AnalysisException) as refused:
@@ -134,7 +134,7 @@ def test_other_writer_can_write_after_the_drop(table: Table) -> None:
     assert table.log.protocol == {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
-# Tracking again.
+# Tables that are tracked again.
 
 
 def test_mapped_table_tracked_again_has_the_flag_true(table: Table) -> None:

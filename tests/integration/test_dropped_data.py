@@ -457,7 +457,7 @@ def test_predicate_is_unknown_when_commit_is_older_than_every_schema(table: Tabl
 
 
 def test_columns_of_a_clone_hide_no_dropped_column(table: Table, tmp_path: Path) -> None:
-    """The other table's columns have the ids and names of the dropped columns."""
+    """Columns of the other table have the ids and names of the dropped columns."""
     top_level(table)
     source = Table(table.spark, tmp_path / "source").create_tracked("id INT, secret STRING")
     table.spark.sql(f"DELETE FROM {table.name}")
@@ -482,7 +482,7 @@ def map_anew(table: Table) -> None:
 def test_column_added_after_names_were_aligned_hides_no_dropped_column(
     table: Table, again: Callable[[Table], None], id: int
 ) -> None:
-    """The new column has the physical name of the dropped one, or, mapped anew, its id."""
+    """The new column has the physical name of the dropped column or, if mapped again, its id."""
     top_level(table)
     assert table.log.at(0).columns["secret"] == (2, "secret")
     again(table)
@@ -514,7 +514,7 @@ def test_log_file_is_unknown_when_its_checksum_differs(table: Table) -> None:
     commit.write_text(text)
 
 
-def test_column_is_gone_when_the_log_contains_its_name_only(table: Table) -> None:
+def test_column_is_erased_when_the_log_contains_its_name_only(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.alter("DROP COLUMN secret")
     table.insert("(1)")
@@ -538,7 +538,7 @@ def test_column_is_not_dropped_when_restore_brought_it_back(table: Table) -> Non
     assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
 
 
-# As users ask for it.
+# Calls of users.
 
 
 def test_sql_and_python_return_the_same(table: Table) -> None:
@@ -605,7 +605,7 @@ def test_commands_of_the_page_run(named_table: Table, tmp_path: Path, capsys: An
     assert json.loads((tmp_path / "ssn.json").read_text())["verdict"] == "NEVER_HAD"
 
 
-# One reading of a table: the audit reads the same files, and reads them in the same way.
+# The audit reads the same files in the same way.
 
 
 def test_audit_and_erasure_read_the_same_statistics_when_a_checkpoint_has_structs_only(

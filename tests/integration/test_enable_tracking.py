@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracking a table that exists, and tables whose flag another writer left behind."""
+"""Tests tracking of an existing table, and tables with a flag of another writer."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_table_mapped_by_id_starts_with_the_flag_true(table: Table) -> None:
 
 
 def test_table_mapped_after_its_creation_starts_with_the_flag_true(table: Table) -> None:
-    # Its names are its columns' own, and nothing says that none was dropped since.
+    # Physical names equal logical names, but nothing proves that no column was dropped.
     table.create("a INT")
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
 
@@ -163,7 +163,7 @@ def test_enabling_again_keeps_the_flag(table: Table, enable: Enable, flag: str) 
     assert (table.log.is_tracked, table.log.flag) == (True, flag)
 
 
-# A flag that nobody kept right, in a table without the feature.
+# Untracked tables with a stale flag.
 
 
 @pytest.mark.broken_table("flag_without_feature")
@@ -196,7 +196,7 @@ def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
 
 @pytest.mark.broken_table("flag_without_feature")
 def test_stale_false_flag_is_kept_when_column_mapping_is_enabled(table: Table) -> None:
-    # RFC: `true` is for tables that had column mapping before. No column was dropped yet.
+    # RFC: `true` is for tables that already have column mapping. No column was dropped here.
     table.create("a INT, b INT")
     table.log.append_properties({FLAG: "false"})
 
@@ -227,7 +227,7 @@ def test_stale_false_flag_is_kept_when_mapping_and_tracking_are_enabled_at_once(
 
 @pytest.mark.broken_table("flag_without_feature")
 def test_stale_flag_of_an_untracked_table_becomes_true(table: Table) -> None:
-    # A RESTORE or CLONE may bring the feature back, and would find it.
+    # A RESTORE or CLONE may add the feature again, and would read the flag.
     table.create("a INT, b INT", NAME_MODE)
     table.log.append_properties({FLAG: "false"})
 
@@ -253,17 +253,17 @@ def test_clone_of_a_tracked_table_over_a_stale_flag_sets_the_flag(
     assert table.log.flag == "true"
 
 
-# A tracked table whose flag another writer lost or spoiled.
+# Tracked tables whose flag another writer removed or changed.
 
 
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
-@pytest.mark.parametrize("left", [None, "", "maybe", "1"])
+@pytest.mark.parametrize("written", [None, "", "maybe", "1"])
 def test_flag_that_is_no_boolean_becomes_true_at_the_next_change(
-    table: Table, left: str | None
+    table: Table, written: str | None
 ) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
-    table.log.append_properties({FLAG: left})
+    table.log.append_properties({FLAG: written})
 
     with table.one_commit():
         table.alter("ADD COLUMN b INT")
@@ -313,17 +313,17 @@ def test_append_does_not_restore_a_missing_flag(table: Table) -> None:
     assert table.log.flag is None
 
 
-@pytest.mark.parametrize(("left", "name_is_uuid"), [("FALSE", False), ("True", True)])
+@pytest.mark.parametrize(("written", "name_is_uuid"), [("FALSE", False), ("True", True)])
 def test_boolean_in_other_letter_case_is_a_boolean(
-    table: Table, left: str, name_is_uuid: bool
+    table: Table, written: str, name_is_uuid: bool
 ) -> None:
     table.create_tracked("a INT")
-    table.log.append_properties({FLAG: left})
+    table.log.append_properties({FLAG: written})
 
     with table.one_commit():
         table.alter("ADD COLUMN b INT")
 
-    assert table.log.flag == left.lower()
+    assert table.log.flag == written.lower()
     assert is_uuid_name(table.log.physical_names["b"]) == name_is_uuid
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes that evolve the schema: MERGE, appends with `mergeSchema` or autoMerge, and streams."""
+"""Tests writes that evolve the schema: MERGE, appends and streams."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_merge_without_schema_evolution_keeps_the_schema(target: Table) -> None:
     assert target.rows() == [(1, 10), (2, 21)]
 
 
-# While nothing was dropped or renamed.
+# Tables without drops and renames.
 
 
 @routes.each(WRITES | STREAM)
@@ -136,7 +136,7 @@ def test_fewer_columns_and_another_letter_case_change_nothing(target: Table) -> 
     assert target.rows() == [(1, 10), (2, 20), (3, None)]
 
 
-# MERGE alone.
+# Claims about MERGE only.
 
 
 def test_column_that_an_explicit_assignment_names_is_added(target: Table) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors name the version if a statement fails after its commit."""
+"""Tests that errors name the version if a statement fails after its commit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usage tracking together with Delta's other features, and what Delta refuses of these."""
+"""Tests usage tracking together with Delta's other features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAPPED = f"{TRACKED}, {NAME_MODE}"
 COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
 COMPAT_V2 = "'delta.enableIcebergCompatV2' = 'true'"
 DELETION_VECTORS = "'delta.enableDeletionVectors' = 'true'"
-NO_BOTH = "DELTA_ICEBERG_COMPAT_VIOLATION.DELETION_VECTORS_SHOULD_BE_DISABLED"
+EXCLUSIVE = "DELTA_ICEBERG_COMPAT_VIOLATION.DELETION_VECTORS_SHOULD_BE_DISABLED"
 
 
 def assert_each_commit(
@@ -44,19 +44,19 @@ def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
 
 @pytest.mark.without("deletion-vectors")
 @pytest.mark.parametrize(
-    ("has", "asks"), [(COMPAT_V2, DELETION_VECTORS), (DELETION_VECTORS, COMPAT_V2)]
+    ("existing", "added"), [(COMPAT_V2, DELETION_VECTORS), (DELETION_VECTORS, COMPAT_V2)]
 )
 def test_iceberg_compat_v2_and_deletion_vectors_exclude_each_other(
-    table: Table, has: str, asks: str
+    table: Table, existing: str, added: str
 ) -> None:
-    with refusal(NO_BOTH):
-        table.create("a INT", MAPPED, has, asks)
+    with refusal(EXCLUSIVE):
+        table.create("a INT", MAPPED, existing, added)
     assert not table.path.exists()
-    table.create("a INT", MAPPED, has)
+    table.create("a INT", MAPPED, existing)
     table.insert("(1), (2)")
 
-    with table.refusal(NO_BOTH):
-        table.alter(f"SET TBLPROPERTIES ({asks})")
+    with table.refusal(EXCLUSIVE):
+        table.alter(f"SET TBLPROPERTIES ({added})")
     table.alter("ADD COLUMN b INT")
 
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
@@ -94,7 +94,7 @@ def test_refused_deep_clone_creates_nothing(
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
 
 
-# Columns with a meaning of their own.
+# Features of columns.
 
 
 def test_generated_column_is_computed_through_an_add_and_a_rename(table: Table) -> None:
@@ -369,7 +369,7 @@ def test_files_in_id_mode_keep_ids_through_a_rename_and_a_drop(table: Table) -> 
 
 def test_everything_at_once_keeps_the_flag_until_the_first_rename(table: Table) -> None:
     identity, generated = "GENERATED ALWAYS AS IDENTITY", "GENERATED ALWAYS AS (a + 1)"
-    if not SQL_GENERATES_COLUMNS:  # the other tests of such columns have them by the builder
+    if not SQL_GENERATES_COLUMNS:  # other tests of such columns create them by the builder
         identity, generated = "DEFAULT 1", "DEFAULT 2"
     table.spark.sql(
         f"CREATE TABLE {table.name} (i BIGINT {identity}, a INT DEFAULT 1,"

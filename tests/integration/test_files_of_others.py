@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removal and purge of tables with data files of other writers."""
+"""Tests removal and purge of tables with data files of other writers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.support.parquet_file import (
     ParquetFile,
 )
 from tests.support.releases import PURGES
-from tests.support.removal import copied, counts, disable, insert_one_file, live, local
+from tests.support.removal import copied, counts, insert_one_file, live, local, unmap
 
 pytestmark = pytest.mark.without("auto-compact")
 
-EXTENSION = -16384  # the bytes that BinaryProtocolExtensions.md has for 32767, as Thrift reads them
+EXTENSION = -16384  # the bytes of field 32767 in BinaryProtocolExtensions.md, as Thrift reads them
 SECRET = b"a footer of another form, with the column d"
 CHANGE_FEED = "'delta.enableChangeDataFeed' = 'true'"
 
@@ -36,7 +36,7 @@ def written_by(writer: bytes) -> Change:
 
 
 def extended(file: ParquetFile) -> None:
-    """Changes the footer to one of a recent Photon."""
+    """Changes the footer as a recent Photon writes it."""
     file.footer.put(CREATED_BY, BINARY, b"parquet-mr compatible Photon version 0.2 (build 16.4)")
     file.footer.put(EXTENSION, BINARY, SECRET)
 
@@ -96,10 +96,10 @@ def test_exact_dry_run_returns_the_counts_of_the_removal(table: Table) -> None:
     assert first.kept
     assert first.copied
     assert first.rewritten
-    said = [each.num_files for each in (first.kept, first.copied, first.rewritten)]
-    log = disable(table)
+    counted = [each.num_files for each in (first.kept, first.copied, first.rewritten)]
+    log = unmap(table)
 
-    assert said == list(counts(log)) == [0, 4, 3]
+    assert counted == list(counts(log)) == [0, 4, 3]
     assert table.rows("a, b") == rows
     written = footers(table)
     assert {len(file.leaves()) for file in written} == {2}
@@ -115,7 +115,7 @@ def test_purge_copies_the_same_files(table: Table) -> None:
 
     purge(table)
 
-    # What Delta rewrites it joins to one file.
+    # Delta's rewrite joins its files to one.
     assert len(table.log.actions("remove")) == 7
     assert len(footers(table)) == 5
     assert copied(table.log) == 4
@@ -152,7 +152,7 @@ def test_removal_copies_the_file_of_an_update_in_id_mode(table: Table, change: s
     stages = f"column_mapping_removal('{table.name}', true)"
     step = table.spark.sql(f"SELECT * FROM {stages} WHERE stage = 'unmapped'").collect()[0]
 
-    log = disable(table)
+    log = unmap(table)
 
     assert step["copied"][0] == 1
     assert counts(log) == (0, 1, 0)

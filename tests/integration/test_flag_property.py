@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that name `delta.columnMapping.hasDroppedOrRenamed`: only the writer may set it."""
+"""Tests that statements may not set `delta.columnMapping.hasDroppedOrRenamed`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def assert_no_commit(table: Table, statement: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module")
 def unchanged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """Two tables that only refused statements touch."""
+    """Yields two tables that only refused statements name."""
     tables = tmp_path_factory.mktemp("unchanged")
     return {
         "tracked": Table(spark, tables / "tracked").create("a INT", TRACKED, NAME_MODE),
@@ -51,12 +51,12 @@ def existing(unchanged: dict[str, Table], request: pytest.FixtureRequest) -> Tab
 
 @pytest.fixture
 def name(spark: SparkSession) -> Iterator[str]:
-    """A name of the catalog that has no table yet."""
+    """Yields the name of a table that does not exist yet."""
     yield "fresh"
     spark.sql("DROP TABLE IF EXISTS fresh")
 
 
-# Tables that exist: nothing may be committed.
+# Existing tables: no commit is made.
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,9 @@ def test_statement_with_parameters_may_not_name_the_flag(existing: Table) -> Non
 
 
 @pytest.mark.parametrize("change", [f"SET {NAMED}", f"UNSET TBLPROPERTIES IF EXISTS ('{FLAG}')"])
-def test_refusal_comes_before_the_table_is_looked_up(spark: SparkSession, change: str) -> None:
+def test_statement_is_refused_before_the_table_is_looked_up(
+    spark: SparkSession, change: str
+) -> None:
     assert_refused(lambda: spark.sql(f"ALTER TABLE no_such_table {change}"))
 
 
@@ -154,7 +156,7 @@ def test_builder_on_a_table_may_not_name_the_flag(existing: Table, build: Build)
     assert_no_commit(existing, lambda: build(existing.spark, str(existing.path)))
 
 
-# Tables that do not exist: nothing may be created.
+# New tables: no table is created.
 
 
 @pytest.mark.parametrize(

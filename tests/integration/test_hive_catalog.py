@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions with a Hive catalog, whose analyzer takes fewer of an extension's rules over."""
+"""Tests sessions with a Hive catalog, whose analyzer omits some rules of extensions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_tabl
     ("files", "options"),
     [
         (REFUSALS[:1], ["-k", "test_flag_property"]),
-        # With all variants.
+        # This run has all variants.
         pytest.param(
             REFUSALS,
             ["-m", "", "-k", "test_flag_property or test_register_table or refused or like"],
@@ -65,4 +65,4 @@ def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(
     )
 
     assert run.returncode == 0, run.stdout
-    shutil.rmtree(tmp_path / "pytest")  # these tables are judged
+    shutil.rmtree(tmp_path / "pytest")  # the run has judged these tables

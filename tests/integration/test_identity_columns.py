@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identity columns: counted, synced, renamed and dropped."""
+"""Tests identity columns: counted, synced, renamed and dropped."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_renamed_identity_column_refuses_explicit_values(
     assert (table.log.flag, table.log.columns) == ("true", {"j": (1, "i"), "a": (2, "a")})
 
 
-# A write updates the metadata twice: for its new columns, and for what it counted.
+# A write updates the metadata twice: for new columns, and for the new high water mark.
 
 
 @pytest.mark.parametrize(("drop", "name"), [(False, "b"), (True, UUID)])
@@ -147,7 +147,7 @@ def test_sync_identity_keeps_the_flag_false(table: Table) -> None:
     assert table.rows() == [(20, 1), (30, 2), (31, 3)]
 
 
-# A drop or rename.
+# Drops and renames.
 
 
 def test_identity_values_continue_after_a_rename(table: Table) -> None:

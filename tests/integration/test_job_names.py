@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and descriptions of jobs on Spark's pages: the user's statement, and no class of ours."""
+"""Tests that jobs on Spark's pages are named by the user's statement, not by a class of ours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Job(NamedTuple):
 
 
 def after(table: Table, act: Callable[[], object]) -> list[Job]:
-    """The jobs of an act, as Spark's pages have them."""
+    """Returns the jobs of an act from Spark's pages."""
     context = table.spark.sparkContext._jsc.sc()
     with _counted(context) as jobs:
         act()
@@ -38,7 +38,7 @@ def after(table: Table, act: Callable[[], object]) -> list[Job]:
 
 
 def _stage_names(store: Any, job: Any) -> Iterator[str]:
-    """The names of a job's stages, but for those that were skipped: Spark forgets them early."""
+    """Returns the names of a job's stages without skipped stages, which Spark forgets early."""
     for stage in _each(job.stageIds()):
         try:
             yield store.lastStageAttempt(stage).name()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call for many tables of all kinds: outcomes, goals, names, progress and reports."""
+"""Tests one call for many tables of all kinds: outcomes, goals, names, progress and reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.table_log import TableLog
 
 pytestmark = [
     pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
-    # The first test that runs leaves the broken table of the schema to the audit.
+    # After the first test, the audit finds the broken table of the schema.
     pytest.mark.broken_table("unreadable_schema"),
 ]
 
@@ -322,7 +322,7 @@ def test_progress_counts_tables_and_bytes(spark: SparkSession, tmp_path: Path) -
     assert run[-1].running == ()
 
 
-def test_progress_that_fails_leaves_the_report(spark: SparkSession, tmp_path: Path) -> None:
+def test_error_of_progress_contains_the_report(spark: SparkSession, tmp_path: Path) -> None:
     table = free(at(spark, tmp_path, "t"))
 
     def fail(progress: LakehouseProgress) -> None:

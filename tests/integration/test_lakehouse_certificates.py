@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Erasures of many places, by the command too, and certificates that continue earlier ones."""
+"""Tests erasures of many places, and certificates that continue earlier ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_places_are_schemas_tables_and_paths(
     places: list[str | Path] = [schema, "erased.had", table.path]
     found = spark_ext.dropped_columns(spark, *places, column="s?n", progress=None)
 
-    # Each table once, under its first name.
+    # Each table appears once, under its first name.
     assert [(each.table.split(".")[-1], each.verdict) for each in found.tables] == [
         ("had", "ERASED"),
         ("never", "NEVER_HAD"),
@@ -108,7 +108,7 @@ def test_command_writes_a_certificate_and_continues_it(
         assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1}
         assert of_table["erasure"]["columns"][0]["path"] == "ssn"
         assert MARKER not in file.read_text()
-        # A second certificate replaces the first one and continues it.
+        # A second certificate continues the first one, and replaces its file.
         assert main([*call, str(file)]) == 1
         capsys.readouterr()
         again = only(report(table, previous=file))

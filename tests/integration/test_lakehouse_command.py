@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands over many tables whose output nobody reads any longer."""
+"""Tests commands over many tables whose output has no reader any more."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unread() -> Iterator[TextIO]:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(("stream", "expected"), [("stdout", 1), ("stderr", 0)])
-def test_report_file_is_written_when_nobody_reads_a_stream(
+def test_report_file_is_written_when_output_has_no_reader(
     table: Table,
     unread: TextIO,
     tmp_path: Path,

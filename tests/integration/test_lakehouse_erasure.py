@@ -22,10 +22,10 @@ from tests.integration.erasures import (
     SHORT,
     clean_up_log,
     footers_and_log,
-    left,
     only,
     renamed_by_uuid,
     report,
+    steps_of,
     top_level,
     verdict,
     with_marker,
@@ -67,11 +67,11 @@ def partition(table: Table) -> None:
         (top_level, ["PURGE", "VACUUM"]),
         (renamed_by_uuid, ["PURGE", "VACUUM"]),
         (nested, ["PURGE", "VACUUM"]),
-        # The second one deletes the folder `ssn=..`.
+        # The second statement deletes the folder `ssn=..`.
         (partition, ["VACUUM", "VACUUM"]),
     ],
 )
-def test_same_call_erases_a_column_and_certificates_tell_that_the_table_had_it(
+def test_same_call_erases_a_column_and_certificates_contain_the_column(
     table: Table, tmp_path: Path, make: Callable[[Table], None], steps: list[str]
 ) -> None:
     make(table)
@@ -83,9 +83,9 @@ def test_same_call_erases_a_column_and_certificates_tell_that_the_table_had_it(
     assert [step.step for step in found.applied] == steps
     assert all((step.version_after or 0) > step.version_before for step in found.applied)
     assert all(step.error is None for step in found.applied)
-    assert (found.verdict, left(found)) == ("STILL_PRESENT", ["LOG CLEANUP"])
+    assert (found.verdict, steps_of(found)) == ("STILL_PRESENT", ["LOG CLEANUP"])
     assert set(holders(table.path, MARKER)) <= {"commits", "checkpoints", "other_log_files"}
-    # The commit that removes a file of a partitioned table has the partition's value, too.
+    # The commit that removes a file of a partitioned table also contains the partition's value.
     assert holders(table.path, MARKER)["commits"] == (2 if make is partition else 1)
     first = report(table, apply=True)
     assert only(first).applied == ()
@@ -124,7 +124,7 @@ def test_column_is_erased_without_a_certificate_while_the_log_has_its_name(table
     assert "ssn" in footers_and_log(table)
 
 
-def test_commit_of_the_drop_tells_of_the_column_when_older_schemas_are_gone(table: Table) -> None:
+def test_commit_of_the_drop_names_the_column_when_older_schemas_are_deleted(table: Table) -> None:
     table.create("id INT, ssn STRING", TRACKED, NAME_MODE)
     table.alter("DROP COLUMN ssn")
     table.cut_log(1)
@@ -140,7 +140,7 @@ def test_commit_of_the_drop_tells_of_the_column_when_older_schemas_are_gone(tabl
     assert abs(found.oldest_timestamp - written) < timedelta(seconds=1)
 
 
-def test_answer_tells_how_far_it_goes(table: Table) -> None:
+def test_verdict_has_the_versions_that_it_covers(table: Table) -> None:
     table.create("id INT, kept STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert("(1, 'x')")
 
@@ -177,7 +177,7 @@ def test_unreadable_file_makes_the_answer_unknown(table: Table) -> None:
 
     found = only(report(table))
 
-    assert (found.verdict, left(found)) == ("UNKNOWN", ["REWRITE", "VACUUM"])
+    assert (found.verdict, steps_of(found)) == ("UNKNOWN", ["REWRITE", "VACUUM"])
     assert [column.path for column in found.columns] == [None]
 
 
@@ -190,11 +190,11 @@ def test_column_with_a_forgotten_name_makes_the_answer_unknown(table: Table) -> 
     assert found.erasure is not None
     (physical,) = found.erasure.unnamed_columns
     assert physical.strip("`") in footers_and_log(table)
-    assert (found.verdict, left(found)[0]) == ("UNKNOWN", "PURGE")
-    # Nobody knows that the column had this name, so its data is not removed.
+    assert (found.verdict, steps_of(found)[0]) == ("UNKNOWN", "PURGE")
+    # Nothing records that the column had this name, so its data is not removed.
     with table.no_commit():
         kept = only(report(table, column="other", apply=True))
-    assert (kept.verdict, kept.applied, left(kept)[0]) == ("UNKNOWN", (), "PURGE")
+    assert (kept.verdict, kept.applied, steps_of(kept)[0]) == ("UNKNOWN", (), "PURGE")
 
 
 def test_files_read_are_the_files_on_the_disk(table: Table) -> None:
@@ -231,7 +231,7 @@ def test_missing_source_of_a_clone_makes_the_answer_unknown(table: Table, tmp_pa
     found = only(report(table, column="other"))
     assert found.erasure is not None
     assert (found.verdict, found.erasure.unknown_files.num_files) == ("UNKNOWN", 1)
-    assert left(found) == ["BY HAND", "SOURCE"]
+    assert steps_of(found) == ["BY HAND", "SOURCE"]
     (tmp_path / "away").rename(source.path)
     assert verdict(table, "other") == "NEVER_HAD"
 
@@ -327,12 +327,12 @@ def test_steps_of_people_and_other_tables_are_not_run(table: Table, tmp_path: Pa
         found = only(report(table, apply=True))
 
     assert found.applied == ()
-    assert left(found) == ["VACUUM", "LOG CLEANUP", "BY HAND"]
+    assert steps_of(found) == ["VACUUM", "LOG CLEANUP", "BY HAND"]
     assert hidden.exists()
 
 
 def with_future_feature(table: Table) -> None:
-    """Lets a newer writer add a feature, so that Delta reads the table and refuses to write it."""
+    """Adds a feature of a newer writer: Delta reads the table and refuses to write it."""
     last = table.log.version
     protocol = {
         "minReaderVersion": 2,
@@ -345,7 +345,7 @@ def with_future_feature(table: Table) -> None:
 
 @PURGES
 @pytest.mark.broken_table("log_without_start")
-def test_failing_step_and_unreadable_table_leave_the_others_alone(
+def test_failing_step_and_unreadable_table_do_not_stop_the_other_tables(
     table: Table, tmp_path: Path
 ) -> None:
     refusing, broken = (Table(table.spark, tmp_path / name) for name in ("refusing", "broken"))
@@ -360,7 +360,7 @@ def test_failing_step_and_unreadable_table_leave_the_others_alone(
     assert [(step.step, step.error, step.version_after) for step in first.applied] == [
         ("PURGE", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", None)
     ]
-    assert (first.verdict, left(first)[0]) == ("STILL_PRESENT", "PURGE")
+    assert (first.verdict, steps_of(first)[0]) == ("STILL_PRESENT", "PURGE")
     assert holders(refusing.path, MARKER)["live_files"] == 1
     assert (second.verdict, second.error) == ("UNREADABLE", "DELTA_VERSIONS_NOT_CONTIGUOUS")
     assert [step.step for step in third.applied] == ["PURGE", "VACUUM"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a call over many tables: bytes, time, failures and signals."""
+"""Tests limits of a call over many tables: bytes, time, failures and signals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_no_table_begins_that_exceeds_the_bytes(spark: SparkSession, tmp_path: P
     tables = {name: untracked(at(spark, tmp_path, name), size) for name, size in sizes.items()}
     tables["free"] = free(at(spark, tmp_path, "free"))
     bytes_of = {name: sum(table.log.live_files.values()) for name, table in tables.items()}
-    # Parquet compresses the texts, so the order of the sizes is not that of the texts.
+    # Parquet compresses the texts, so files may have another order of sizes than the texts.
     *smaller, largest = sorted(sizes, key=bytes_of.__getitem__)
     limit = sum(bytes_of[name] for name in sizes) - 1
 
@@ -145,7 +145,7 @@ def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> thre
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_cancels_what_runs_and_begins_no_table(
+def test_signal_cancels_running_statements_and_begins_no_table(
     spark: SparkSession, tmp_path: Path, disk: OddDisk, number: signal.Signals
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
@@ -179,7 +179,7 @@ def test_signal_cancels_what_runs_and_begins_no_table(
     )
 
 
-def test_second_signal_does_not_wait_for_what_the_first_one_cancelled(
+def test_second_signal_does_not_wait_for_cancelled_statements(
     spark: SparkSession, tmp_path: Path, disk: OddDisk
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "ab"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls over many tables while other drivers change the tables, and after one was killed."""
+"""Tests calls over many tables while other drivers change the tables or are killed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracki
 
 
 def assert_done_once(table: Table) -> None:
-    """Column mapping is off, and one removal at most has copied files."""
+    """Asserts that column mapping is removed, and that at most one removal copied files."""
     assert is_unmapped(table.log)
     assert table.rows() == ROWS
     copying = [
@@ -42,7 +42,9 @@ def assert_done_once(table: Table) -> None:
     assert len(copying) == (0 if tracked else 1)
 
 
-def test_table_is_gone_when_another_session_drops_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_table_dropped_by_another_session_has_the_outcome_gone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     tables = [free(at(spark, tmp_path, name)) for name in "ab"]
 
     def drop(row: spark_ext.SurveyedTable) -> bool:
@@ -54,7 +56,7 @@ def test_table_is_gone_when_another_session_drops_it(spark: SparkSession, tmp_pa
     )
 
     assert outcomes(report) == ["GONE", "DONE"], report.text()
-    assert not report.complete  # it may have another name
+    assert not report.complete  # another name may cover it
 
 
 def test_table_that_another_writer_tracks_first_is_not_changed_again(
@@ -70,7 +72,7 @@ def test_table_that_another_writer_tracks_first_is_not_changed_again(
     report = quiet(spark_ext.track, spark, *(table.path for table in tables), only=other)
 
     assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE"], report.text()
-    # Each has one commit more than the creation and the rows.
+    # Each table has one commit besides the creation and the rows.
     assert [table.log.version for table in tables] == [2, 2]
     assert all(table.log.is_tracked for table in tables)
 
@@ -131,7 +133,7 @@ def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Pat
         assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
 
 
-def test_copies_of_a_killed_driver_are_named_with_what_removes_them(
+def test_copies_of_a_killed_driver_are_named_with_the_statement_that_removes_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table, clean = untracked(at(spark, tmp_path, "t")), untracked(at(spark, tmp_path, "clean"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements on metadata run no Spark job that SET TBLPROPERTIES does not run."""
+"""Tests that statements on metadata run no Spark job that SET TBLPROPERTIES does not run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FUNCTIONS = (
 
 
 def num_jobs(spark: SparkSession) -> int:
-    """Returns how many jobs the application has started, in whatever thread."""
+    """Returns how many jobs the application has started, on all threads."""
     return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
@@ -36,12 +36,12 @@ def ask(spark: SparkSession, function: str, path: str) -> None:
 
 
 class Counted:
-    """A table of eight files, which Delta reads anew before each statement that is counted.
+    """Makes a table of eight files. Delta loads it again before each counted statement.
 
     Args:
-        checksums: Whether its versions have their `.crc` files. Without them, Delta computes the
-            state of a table in jobs, whatever the statement is.
-        checkpoint: Whether its log has one.
+        checksums: Whether its versions have `.crc` files. Without them, Delta computes the state of
+            a table in jobs for every statement.
+        checkpoint: Whether its log has a checkpoint.
     """
 
     def __init__(self, table: Table, *, checksums: bool, checkpoint: bool) -> None:
@@ -61,7 +61,7 @@ class Counted:
         return UsageTracking.forPath(self.table.spark, str(self.table.path))
 
     def jobs(self, statement: Callable[[], object]) -> int:
-        """Runs it, and returns how many jobs it ran."""
+        """Runs a statement, and returns the number of its jobs."""
         if not self._checksums:
             for file in (self.table.path / "_delta_log").glob("*.crc"):
                 file.unlink()
@@ -77,7 +77,7 @@ class Counted:
 
 @pytest.fixture
 def make(spark: SparkSession, tmp_path: Path, conf: SetConf) -> Callable[..., Counted]:
-    conf("spark.databricks.delta.allFilesInCrc.enabled", "true")  # Delta's default
+    conf("spark.databricks.delta.allFilesInCrc.enabled", "true")  # this is Delta's default
 
     def make(name: str, **options: bool) -> Counted:
         return Counted(Table(spark, tmp_path / name), **options)
@@ -108,7 +108,7 @@ def test_metadata_only_statements_run_no_job_of_ours(
     limit = asked.set_property("0")
 
     jobs = {name: asked.jobs(statement) for name, statement in statements.items()}
-    # After two statements that changed no mode.
+    # Two statements that change no mode precede the next ones.
     assert [removed.set_property(value) for value in ("1", "2")] == [limit, limit]
     jobs |= {
         "SET mode none": removed.jobs(
@@ -127,7 +127,7 @@ def test_metadata_only_statements_run_no_job_of_ours(
 
 
 def test_align_names_runs_jobs_for_the_copies_only(table: Table) -> None:
-    # Without the jobs of Delta's own after a change of the schema, and those of a checkpoint.
+    # A change of the schema and a checkpoint would run jobs of Delta.
     table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '100'")
     table.insert("(1)")
     table.alter("RENAME COLUMN a TO b")

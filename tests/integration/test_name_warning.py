@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A statement that gives a column the name of another one in files says so in the session's log."""
+"""Tests the warning in the log about a column whose name is another column's name in files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
         yield lines
 
 
-def told(line: str, column: str, other: str, table: Table) -> bool:
+def is_warning(line: str, column: str, other: str, table: Table) -> bool:
     hold = f"hold `{other}` under the name of the column `{column}`. "
     return (
         line.startswith("WARN ")
@@ -54,7 +54,7 @@ def test_add_of_an_old_name_is_logged_once(table: Table, log: Callable[[], list[
     table.alter("SET TBLPROPERTIES ('k' = 'v')")
 
     (line,) = log()
-    assert told(line, "city", "town", table)
+    assert is_warning(line, "city", "town", table)
     assert other_names(table) == {"city": "town"}
     assert found(table) == [("misleading_name", version, "city")]
 
@@ -71,8 +71,8 @@ def test_swap_is_logged_for_each_misleading_rename(
     table.alter("RENAME COLUMN x TO b")
 
     first, second = log()
-    assert told(first, "a", "x", table)
-    assert told(second, "b", "a", table)
+    assert is_warning(first, "a", "x", table)
+    assert is_warning(second, "b", "a", table)
     assert other_names(table) == {"a": "b", "b": "a"}
     assert sorted(column or "" for _, _, column in found(table)) == ["a", "b"]
 
@@ -85,7 +85,7 @@ def test_nested_add_by_a_write_is_logged(table: Table, log: Callable[[], list[st
     routes.save(table, "SELECT 2 AS id, named_struct('y', 2, 'x', 3) AS s")
 
     (line,) = log()
-    assert told(line, "s.x", "s.y", table)
+    assert is_warning(line, "s.x", "s.y", table)
     assert other_names(table) == {"s.x": "s.y"}
 
 
@@ -98,7 +98,7 @@ def overwrite(table: Table) -> None:
 
 
 def restore(table: Table) -> None:
-    """Brings the name by ADD, takes it away, and brings it back."""
+    """Adds a column with the name, drops the column, and restores it."""
     table.alter("ADD COLUMN city STRING")
     version = table.log.version
     table.alter("DROP COLUMN city")
@@ -115,7 +115,7 @@ def test_each_route_of_an_old_name_is_logged_once(
 
     write(table)
 
-    assert [told(line, "city", "town", table) for line in log()] == [True] * times
+    assert [is_warning(line, "city", "town", table) for line in log()] == [True] * times
     assert other_names(table) == {"city": "town"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overwrites: `overwriteSchema`, `replaceWhere`, and dynamic partition overwrite."""
+"""Tests `overwriteSchema`, `replaceWhere` and dynamic partition overwrites."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def by_name(log: TableLog) -> dict[str, Any]:
 
 @pytest.fixture
 def overwritten(table: Table) -> Table:
-    """A tracked table with a row, about to be overwritten."""
+    """Returns a tracked table with a row."""
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     return table
@@ -128,7 +128,7 @@ def test_overwrite_without_the_partition_column_sets_the_flag(table: Table) -> N
     assert table.rows() == [(2, 3)]
 
 
-# Overwrites of a part.
+# Overwrites of some rows.
 
 
 @pytest.mark.parametrize(

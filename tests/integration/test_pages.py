@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md and docs/*.md: each page is run from top to bottom, and shows what comes of it."""
+"""Runs each page of README.md and docs/*.md from top to bottom, and compares the output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.releases import DELTA_COORDINATES, PURGES
 
 UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
 TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"
-# The tables that a page expects.
+# The statements that create the tables of a page.
 BEFORE = {
     "docs/audit.md": [f"CREATE TABLE trips {TRACKED}", "INSERT INTO trips VALUES (1, 'Rome')"],
     "docs/errors.md": [f"CREATE TABLE trips {TRACKED}"],
@@ -54,7 +54,7 @@ BEFORE = {
     ],
 }
 PURGING = ("docs/erasure.md", "docs/purge.md")
-# The findings in tables that a page breaks on purpose.
+# The findings in tables that a page breaks on purpose, as their markers.
 BROKEN = {"docs/audit.md": ["file_missing"]}
 SCHEMAS = ("db", "sales")
 STATEMENT = re.compile(
@@ -69,7 +69,7 @@ def marks(page: str) -> list[pytest.MarkDecorator]:
 
 @pytest.fixture
 def schema(spark: SparkSession) -> Iterator[None]:
-    """Schemas for one page's tables, of which the first is the current one."""
+    """Creates schemas for the tables of one page. The first one is the current schema."""
     for name in SCHEMAS:
         spark.sql(f"CREATE SCHEMA {name}")
     spark.sql(f"USE {SCHEMAS[0]}")
@@ -130,7 +130,9 @@ def test_thrift_server_page_lists_the_jars_that_a_session_fetches_for_delta(
     if DELTA_COORDINATES not in (CHECKOUT / "docs" / "install.md").read_text():
         pytest.skip("the page lists those of another pair")
     page = (CHECKOUT / "docs" / "thrift-server.md").read_text()
-    (listed,) = re.findall(r"The jars of Delta [\d.]+ that this takes are (.+?);", page, re.DOTALL)
+    (listed,) = re.findall(
+        r"The jars of Delta [\d.]+ for this folder are (.+?)\.\n", page, re.DOTALL
+    )
 
     fetched = spark.sparkContext.getConf().get("spark.repl.local.jars", "")
     ours = re.findall(r"/io\.(?:delta|unitycatalog)_([\w.-]+?)-\d[\d.]*\.jar", fetched)

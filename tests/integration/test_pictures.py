@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of the pages, drawn again from new tables."""
+"""Draws the pictures of the pages again from new tables, and compares them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def test_picture_of_the_parquet_schema_shows_a_real_table(
 
     stored = parquet_schema.PICTURE.read_text()
     assert without_uuids(drawn) == without_uuids(stored)
-    assert stored.count("col-") == 6  # three in the text, three in the description
+    assert stored.count("col-") == 6  # three in the picture, three in its description
 
 
 @pytest.mark.every_variant
-def test_terminals_show_what_the_commands_print(
+def test_pictures_of_terminals_equal_the_output_of_the_commands(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demo = terminal.loaded_demo()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""REORG TABLE .. APPLY (PURGE) commits byte copies."""
+"""Tests that REORG TABLE .. APPLY (PURGE) commits byte copies."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_purge_copies_only_the_partitions_of_a_predicate(table: Table) -> None:
     (add,) = added(table.log)
     assert COPY.search(add["path"])
     assert add["partitionValues"] == {"p": "a%2F b=ü"}
-    # With some releases files have the column of their partition, too.
+    # Some releases also write the partition column into files.
     assert columns_in_files(table.log) - {"p"} == {"a", "d"}
     with table.one_commit():
         purge(table)
@@ -309,7 +309,7 @@ def test_purge_keeps_row_ids(table: Table) -> None:
     assert table.rows(columns) == rows
 
 
-def test_purge_drops_the_columns_of_disabled_row_tracking(table: Table) -> None:
+def test_purge_drops_the_columns_of_row_tracking_that_was_turned_off(table: Table) -> None:
     table.create("a INT, d INT", TRACKED, NAME_MODE, ROW_TRACKING)
     insert_one_file(table, "(1, 7)")
     insert_one_file(table, "(2, 8)")
@@ -381,7 +381,7 @@ def of_two_partitions(table: Table) -> Table:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("make", [of_two_partitions, dropped], ids=["two", "one"])
 def test_each_batch_is_one_commit(table: Table, make: Callable[[Table], Table]) -> None:
-    """Two files are in two batches, of two partitions or of one."""
+    """Two files make two batches, in two partitions or in one."""
     make(table)
     version = table.log.version
 
@@ -399,7 +399,7 @@ def test_each_batch_is_one_commit(table: Table, make: Callable[[Table], Table]) 
 def test_committed_batch_keeps_its_copies_when_the_other_conflicts(
     table: Table, partition: str
 ) -> None:
-    """One of two batches conflicts: once the first, and once the second."""
+    """One of two batches conflicts: the first or the second."""
     of_two_partitions(table)
 
     with session_conf(table.spark, {BATCH_SIZE: "1"}):
@@ -410,11 +410,11 @@ def test_committed_batch_keeps_its_copies_when_the_other_conflicts(
     assert len(table.rows()) == 2
 
 
-# Beside other writers.
+# Purges while other writers commit.
 
 
 def beside(table: Table, *others: Callable[[Table], object]) -> Exception | None:
-    """Purges a table, while others commit just before the purge."""
+    """Purges a table while others commit just before the purge."""
     return with_conflicts(
         table.spark, lambda: purge(table), Step.COMMIT, [lambda: in_turn(*others)(table)]
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back to readable names, as docs/readable-names.md has it."""
+"""Tests the steps of docs/readable-names.md, after which physical names equal logical names."""
 
 from __future__ import annotations
 

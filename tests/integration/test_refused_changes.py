@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes that Delta refuses: the table keeps its version, and so its flag, names and ids."""
+"""Tests that changes that Delta refuses keep the version, the flag, names and ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import FEATURE
 
 MAPPED = f"{TRACKED}, {NAME_MODE}"
-# The columns and properties of each table, and what else its statement has.
+# The columns and the properties of each table, and further words of its CREATE TABLE.
 TABLES = {
     "untracked": ("a INT", NAME_MODE, ""),
     "unmapped": ("a INT, b INT", TRACKED, ""),
@@ -32,7 +32,7 @@ DEPENDENT = "DEPENDENT_COLUMN_CHANGE"
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """Tables that only refused statements touch."""
+    """Returns tables that only refused statements name."""
     home = tmp_path_factory.mktemp("refused")
     made = {name: Table(spark, home / name) for name in [*TABLES, "generated"]}
     for name, (columns, properties, clause) in TABLES.items():
@@ -67,7 +67,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
         ("clustered", "DROP COLUMN a", "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN"),
         ("generated", "DROP COLUMN a", f"DELTA_GENERATED_COLUMNS_{DEPENDENT}"),
         ("constrained", "DROP COLUMN a", f"DELTA_CONSTRAINT_{DEPENDENT}"),
-        # Renames and drops have statements of their own.
+        # Renames and drops need other statements.
         ("nested", "CHANGE COLUMN a c INT", "_LEGACY_ERROR_TEMP_0034"),
         ("nested", "ALTER COLUMN a TYPE STRING", CHANGE_REFUSED),
         ("nested", "ALTER COLUMN a TYPE BIGINT", CHANGE_REFUSED),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams that are refused after their table removed column mapping, and read no row."""
+"""Tests that streams fail before they read a row if column mapping was removed in between."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_stream_is_refused_when_fields_of_a_struct_changed_their_order(
 def test_stream_is_refused_when_restore_brought_a_column_of_the_same_name_back(
     table: Table, tmp_path: Path
 ) -> None:
-    """Both columns `b` have this physical name, one before the drop and one after the removal."""
+    """Both columns `b` have this physical name: the dropped one, and the later one."""
     table.create_tracked("k INT, b INT")
     table.insert("(1, 100)")
     table.alter("DROP COLUMN b")
@@ -156,9 +156,7 @@ def test_stream_is_refused_when_its_version_is_not_in_the_log(table: Table, tmp_
 
 
 @pytest.mark.matrix
-def test_stream_fails_when_vacuum_deleted_files_that_it_has_not_read(
-    table: Table, tmp_path: Path
-) -> None:
+def test_stream_fails_when_vacuum_deleted_unread_files(table: Table, tmp_path: Path) -> None:
     stream = Stream(used(table), tmp_path / "s")
     stream.run()
     table.insert("(3, 30)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE at a location that has a tracked table: it is registered, and stays as it is."""
+"""Tests that CREATE TABLE at the location of a tracked table registers it unchanged."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.without("deletion-vectors", "row-tracking")
 
 NAME = "registered"
 DIFFERENT_PROPERTY = "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"
-# The properties of its creation, and those of a script without usage tracking.
+# The properties of the table, and the properties of a script without usage tracking.
 AS_CREATED = [f"{TRACKED}, {NAME_MODE}", NAME_MODE]
 
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """A table under each flag with the same columns and row; no test commits to them."""
+    """Returns a table for each flag with the same columns and row. No test commits to them."""
     home = tmp_path_factory.mktemp("registered")
     tables = {flag: Table(spark, home / flag) for flag in ("false", "true")}
     tables["false"].create_tracked("a INT, b STRING")
@@ -50,7 +50,7 @@ def assert_registered(table: Table) -> None:
     assert property.value == table.log.flag
 
 
-# Refusals: the table stays as it was, and unregistered.
+# Refusals, after which the table is unchanged and not registered.
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_builder_finds_the_table(at_location: Table, *, by_name: bool, feature: 
         assert_registered(at_location)
 
 
-# Untracked tables are compared as ever.
+# Untracked tables, with the comparison of plain Delta.
 
 
 def test_untracked_table_is_registered_as_ever(table: Table) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removing column mapping by copies: the ways to it, and the settings."""
+"""Tests removals of column mapping by byte copy: the statements and the settings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.support.removal import (
     WAYS,
     by_unset,
     counts,
-    disable,
     insert_one_file,
     metrics,
     newest_adds,
     removal_of,
     setting,
+    unmap,
     untouched,
 )
 from tests.support.session_conf import SetConf, session_conf
@@ -30,12 +30,12 @@ from tests.support.table_files import rows_in_files
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
 
-Disable = Callable[[Table], object]
+Removal = Callable[[Table], object]
 
 
 @made_once
 def renamed(table: Table, *properties: str) -> Table:
-    """A table of two files, of which one has an old name and one a column that was dropped."""
+    """Makes a table of two files. One contains a renamed column, and one a dropped column."""
     table.create("a INT, b STRING, d INT", TRACKED, NAME_MODE, *properties)
     table.insert("(1, 'x', 7)")
     table.alter("RENAME COLUMN a TO c")
@@ -44,14 +44,14 @@ def renamed(table: Table, *properties: str) -> Table:
     return table
 
 
-# The ways.
+# The statements.
 
 
 @pytest.mark.without("auto-compact")
 @pytest.mark.every_variant
 @WAYS
 def test_every_way_copies_the_files_of_a_used_table(
-    table: Table, remove_mapping: Disable, mode: str | None
+    table: Table, remove_mapping: Removal, mode: str | None
 ) -> None:
     renamed(table)
 
@@ -65,7 +65,7 @@ def test_every_way_copies_the_files_of_a_used_table(
     assert (table.log.is_tracked, table.log.flag) == (True, "true")
     assert commit.configuration.get("delta.columnMapping.mode") == mode
     assert "delta.columnMapping.maxColumnId" not in commit.configuration
-    assert ("columnMapping" in table.log.writer_features) == (remove_mapping in (disable, by_unset))
+    assert ("columnMapping" in table.log.writer_features) == (remove_mapping in (unmap, by_unset))
     assert rows_in_files(table.log) == [{"c": 1, "b": "x"}, {"c": 2, "b": "y"}]
     assert table.rows("c, b") == [(1, "x"), (2, "y")]
 
@@ -78,17 +78,17 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
     insert_one_file(table, "(3, NULL), (4, named_struct('y', 4))")
     table.alter("ADD COLUMN s.z INT")
     table.alter("DROP COLUMN s.y")
-    # The first two files have no field of the struct any more.
+    # The first two files no longer contain a field of the struct.
     table.spark.sql(f"ALTER TABLE {table.name} ADD COLUMN b INT")
     table.insert("(5, named_struct('z', 6), 7)")
     table.alter("RENAME COLUMN b TO c")
     (late,) = (action for action in table.log.at(table.log.version - 1).actions("add"))
-    # Releases of Spark differ in whether a struct without a field in the file is null.
+    # Releases of Spark differ: a struct without a field in the file may be null.
     rows = table.rows("a, s.z, s IS NULL, c")
     assert [row[0] for row in rows] == [1, 2, 3, 4, 5]
     assert rows[-1] == (5, 6, False, 7)
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 2)
     assert late["path"] in {action["path"] for action in log.actions("remove")}
@@ -105,7 +105,7 @@ def test_removal_keeps_files_with_logical_names_only(table: Table) -> None:
     before = newest_adds(table.log)
     clean = {path for path, add in before.items() if "b" not in add["stats"]}
 
-    log = disable(table)
+    log = unmap(table)
 
     assert log.flag == "true"
     assert counts(log) == (1, 1, 0)
@@ -120,7 +120,7 @@ def test_removal_keeps_all_files_when_their_names_are_logical(table: Table) -> N
     table.alter("RENAME COLUMN a TO c")
     table.alter("RENAME COLUMN c TO a")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (1, 0, 0)
     assert log.actions("add") == log.actions("remove") == []
@@ -136,7 +136,7 @@ def test_file_with_statistics_of_an_unknown_column_is_copied(table: Table) -> No
     table.alter("RENAME COLUMN a TO c")
     table.alter("RENAME COLUMN c TO a")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     (copy,) = log.actions("add")
@@ -148,25 +148,25 @@ def test_file_with_statistics_formatted_by_another_writer_is_kept(table: Table) 
     table.create_tracked("a INT, b STRING")
     insert_one_file(table, "(1, 'ä')")
     (add,) = table.log.actions("add")
-    spaced = json.dumps(json.loads(add["stats"]), indent=1)  # with escapes, too
+    spaced = json.dumps(json.loads(add["stats"]), indent=1)  # this also escapes the letter
     assert spaced != add["stats"]
     table.log.append_foreign({"add": {**add, "stats": spaced, "dataChange": False}})
     table.alter("RENAME COLUMN a TO c")
     table.alter("RENAME COLUMN c TO a")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (1, 0, 0)
     assert log.actions("add") == []
 
 
 def test_drop_feature_succeeds_when_files_lack_a_renamed_column(table: Table) -> None:
-    """Statistics name the column by its old name; the checkpoint checks the checksum."""
+    """Delta compares the checksum, in which statistics name the column by its old name."""
     table.create_tracked("a INT, b INT")
     table.spark.sql("SELECT 1 AS a").write.format("delta").mode("append").save(str(table.path))
     table.alter("RENAME COLUMN b TO c")
 
-    disable(table)
+    unmap(table)
     table.alter("DROP FEATURE columnMapping")
 
     assert "columnMapping" not in table.log.writer_features
@@ -184,7 +184,7 @@ def test_drop_feature_succeeds_when_files_lack_a_renamed_column(table: Table) ->
 def test_partition_values_under_unknown_keys_are_not_read_after_removal(
     table: Table, written: dict[str, str], read: int | None
 ) -> None:
-    """They stand under the physical name; what other writers put elsewhere is nobody's."""
+    """Partition values have physical names as keys. No reader knows another writer's other keys."""
     table.create_tracked("a INT, p INT", partitioned_by="p")
     insert_one_file(table, "(5, 1)")
     (add,) = table.log.actions("add")
@@ -192,7 +192,7 @@ def test_partition_values_under_unknown_keys_are_not_read_after_removal(
     table.log.append_foreign({"add": {**add, "partitionValues": written, "dataChange": False}})
     assert table.rows("a, q") == [(5, read)]
 
-    disable(table)
+    unmap(table)
 
     assert table.rows("a, q") == [(5, read)]
 
@@ -204,7 +204,7 @@ def test_file_with_unreadable_statistics_is_rewritten(table: Table) -> None:
     table.alter("RENAME COLUMN a TO c")
     table.log.append_foreign({"add": {**add, "stats": "null", "dataChange": False}})
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 0, 1)
     assert table.rows() == [(1, "x")]
@@ -214,7 +214,7 @@ def test_removal_from_an_empty_table_succeeds(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("DROP COLUMN b")
 
-    assert counts(disable(table)) == (0, 0, 0)
+    assert counts(unmap(table)) == (0, 0, 0)
     assert table.rows() == []
     table.insert("(1)")
     assert table.rows() == [(1,)]
@@ -239,7 +239,7 @@ def test_file_without_rows_is_copied(table: Table) -> None:
     )
     table.alter("RENAME COLUMN a TO c")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 2, 0)
     assert '{"numRecords":0}' in {action["stats"] for action in log.actions("add")}
@@ -253,17 +253,17 @@ def test_file_whose_columns_were_all_dropped_keeps_its_rows(table: Table) -> Non
     table.alter("ADD COLUMN b INT")
     table.alter("DROP COLUMN a")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 0, 1)
     assert table.rows() == [(None,), (None,)]
 
 
-# The setting.
+# The settings.
 
 
 def assert_by_delta(log: TableLog) -> None:
-    """Every file was written anew, and counted in Delta's way."""
+    """Asserts that Delta's rewrite replaced every file."""
     assert "numCopiedFiles" not in metrics(log)
     before = log.at(log.version - 1).live_files
     assert {action["path"] for action in log.actions("remove")} == set(before)
@@ -287,7 +287,7 @@ def test_removal_is_refused_when_a_setting_is_invalid(table: Table, tmp_path: Pa
             untouched(removed),
             removed.refusal("USAGE_TRACKING_INVALID_SETTING") as refused,
         ):
-            disable(removed)
+            unmap(removed)
         assert refused.value.getMessageParameters()["setting"] == key
 
 
@@ -295,7 +295,7 @@ def test_tracked_table_is_rewritten_when_the_setting_is_rewrite(table: Table) ->
     renamed(table)
 
     with setting(table, "Rewrite"):
-        log = disable(table)
+        log = unmap(table)
 
     assert_by_delta(log)
     assert table.rows("c, b") == [(1, "x"), (2, "y")]
@@ -306,7 +306,7 @@ def test_untracked_table_is_copied_when_the_setting_is_copy(table: Table) -> Non
     table.insert("(1, 'x')")
 
     with setting(table, " COPY "):
-        log = disable(table)
+        log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     assert log.flag is None
@@ -320,7 +320,7 @@ def test_untracked_table_is_rewritten_by_delta(table: Table) -> None:
     insert_one_file(table, "(1, 'x'), (2, 'y')")
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert_by_delta(log)
     (add,) = log.actions("add")
@@ -335,7 +335,7 @@ def test_setting_has_no_effect_on_a_metadata_only_removal(table: Table, tmp_path
     table.insert("(1, 'x')")
 
     with setting(table, "copy"):
-        log = disable(table)
+        log = unmap(table)
 
     assert log.flag == "false"
     assert log.actions("add") == log.actions("remove") == []
@@ -349,7 +349,7 @@ def test_second_removal_changes_no_file(table: Table, conf: SetConf, features: l
     table.create("a INT, b STRING", NAME_MODE, *features)
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN b TO c")
-    disable(table)
+    unmap(table)
     files = table.log.live_files
 
     table.remove_mapping()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switching column mapping off: by metadata alone where that is right, else with the files."""
+"""Tests removals of column mapping by metadata alone, and when files must change too."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from chispa.dataframe_comparer import assert_df_equality
 from deltalake import DeltaTable
 
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
-from tests.support.removal import WAYS, by_unset, disable, removal_of, untouched
+from tests.support.removal import WAYS, by_unset, removal_of, unmap, untouched
 from tests.support.session_conf import SetConf
 from tests.support.table_log import FLAG, TableLog
 
 MODE = "delta.columnMapping.mode"
 MAX_ID = "delta.columnMapping.maxColumnId"
 
-Disable = Callable[[Table], object]
+Removal = Callable[[Table], object]
 
 
-def assert_free(log: TableLog) -> None:
-    """Column mapping went in one commit that touched no file."""
+def assert_metadata_only(log: TableLog) -> None:
+    """Asserts that one commit without files removed column mapping."""
     commit = removal_of(log)
     assert commit.actions("add") == commit.actions("remove") == []
     assert set(commit.ids.values()) == set(commit.physical_names.values()) == {None}
@@ -36,7 +36,7 @@ def assert_free(log: TableLog) -> None:
 
 
 def assert_written_anew(log: TableLog) -> None:
-    """Every file was replaced in the commit, by a copy or by Delta."""
+    """Asserts that the commit replaced every file, by a byte copy or by Delta."""
     commit = removal_of(log)
     assert len(commit.actions("add")) > 0
     assert len(commit.actions("remove")) > 0
@@ -50,7 +50,7 @@ def assert_written_anew(log: TableLog) -> None:
     ("remove_mapping", "flag"), [(Table.remove_mapping, "false"), (by_unset, "true")]
 )
 def test_names_that_are_invalid_without_mapping_are_refused(
-    table: Table, remove_mapping: Disable, flag: str
+    table: Table, remove_mapping: Removal, flag: str
 ) -> None:
     table.create_tracked("a INT, `b c` INT, d INT")
     table.insert("(1, 2, 3)")
@@ -73,7 +73,7 @@ def test_names_that_are_invalid_without_mapping_are_refused(
     ],
 )
 def test_mode_in_another_letter_case_is_refused(table: Table, change: str, column: str) -> None:
-    """It would set the mode alone: renamed columns would be null in every row."""
+    """Delta would only unset the mode, and renamed columns would be null in every row."""
     table.create_tracked("a INT")
     table.insert("(1)")
     if column != "a":
@@ -94,7 +94,7 @@ def test_removal_is_refused_when_the_rules_are_unavailable(
     driver_conf("spark.sparkext.worker.python", "no-such-python")
 
     with table.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
-        disable(table)
+        unmap(table)
 
 
 # Removal by metadata alone.
@@ -104,7 +104,7 @@ def test_removal_is_refused_when_the_rules_are_unavailable(
 @pytest.mark.every_variant
 @WAYS
 def test_every_way_keeps_the_files_of_a_table_that_never_dropped_or_renamed(
-    table: Table, remove_mapping: Disable, mode: str | None
+    table: Table, remove_mapping: Removal, mode: str | None
 ) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT, y: ARRAY<STRUCT<z: INT>>>")
     table.insert("(1, named_struct('x', 2, 'y', array(named_struct('z', 3))))")
@@ -112,10 +112,10 @@ def test_every_way_keeps_the_files_of_a_table_that_never_dropped_or_renamed(
 
     remove_mapping(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert removal_of(table.log).configuration.get(MODE) == mode
     assert (table.log.is_tracked, table.log.flag) == (True, "false")
-    if remove_mapping not in (disable, by_unset):
+    if remove_mapping not in (unmap, by_unset):
         assert "columnMapping" not in table.log.writer_features
         assert table.log.protocol["minReaderVersion"] == 1
     assert table.frame().count() == 1
@@ -130,7 +130,7 @@ def test_reader_that_ignores_mapping_reads_the_same_rows_after_removal(table: Ta
     table.insert("(3, 'z', 4)")
     before = DeltaTable(table.path).to_pyarrow_table().sort_by("a").to_pylist()
 
-    disable(table)
+    unmap(table)
 
     after = DeltaTable(table.path).to_pyarrow_table().sort_by("a").to_pylist()
     assert after == before
@@ -140,7 +140,7 @@ def test_reader_that_ignores_mapping_reads_the_same_rows_after_removal(table: Ta
 def test_rows_can_be_written_after_removal(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
-    disable(table)
+    unmap(table)
 
     table.insert("(2, 'y')")
     table.alter("ADD COLUMN c INT")
@@ -163,9 +163,9 @@ def test_removal_is_metadata_only_with_other_features(table: Table, properties: 
     table.insert("(1, 'x'), (2, 'y'), (3, 'z')")
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 2")
 
-    disable(table)
+    unmap(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert table.rows() == [(1, "x"), (3, "z")]
 
 
@@ -173,9 +173,9 @@ def test_removal_is_metadata_only_with_partitions_in_id_mode(table: Table) -> No
     table.create("a INT, p STRING", TRACKED, ID_MODE, partitioned_by="p")
     table.insert("(1, 'x'), (2, 'y')")
 
-    disable(table)
+    unmap(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert table.rows() == [(1, "x"), (2, "y")]
     assert table.spark.sql(f"SELECT a FROM {table.name} WHERE p = 'y'").collect() == [(2,)]
 
@@ -188,10 +188,10 @@ def test_removal_is_metadata_only_with_clustering(table: Table) -> None:
     )
     table.insert("(1, 'x')")
 
-    disable(table)
+    unmap(table)
     table.spark.sql(f"OPTIMIZE {table.name}")
 
-    assert_free(table.log.at(2))
+    assert_metadata_only(table.log.at(2))
     assert table.rows() == [(1, "x")]
 
 
@@ -200,7 +200,7 @@ def test_older_versions_are_readable_and_restorable_after_metadata_only_removal(
 ) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
-    disable(table)
+    unmap(table)
 
     unmapped = table.log.version
     table.restore(1)
@@ -223,9 +223,9 @@ def test_removal_is_metadata_only_with_ten_thousand_files(table: Table) -> None:
         os.link(written, copy)
     table.log.append_foreign(*[{"add": {**add, "path": copy.name}} for copy in copies])
 
-    disable(table)
+    unmap(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert len(table.log.live_files) == 10_001
     read = DeltaTable(str(table.path)).to_pyarrow_table()
     assert (read.num_rows, set(read["a"].to_pylist())) == (10_001, {1})
@@ -234,14 +234,14 @@ def test_removal_is_metadata_only_with_ten_thousand_files(table: Table) -> None:
 def test_mapping_can_be_enabled_and_removed_again(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
-    disable(table)
+    unmap(table)
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     table.alter("ADD COLUMN c INT")
     table.insert("(2, 'y', 3)")
 
     by_unset(table)
 
-    assert_free(table.log)
+    assert_metadata_only(table.log)
     assert table.rows() == [(1, "x", None), (2, "y", 3)]
 
 
@@ -253,7 +253,7 @@ def test_files_of_a_table_with_a_dropped_column_are_replaced_when_names_agree(ta
     table.insert("(1, 'x')")
     table.alter("DROP COLUMN b")
 
-    disable(table)
+    unmap(table)
     table.alter("ADD COLUMN b STRING")
 
     assert_written_anew(table.log)
@@ -268,7 +268,7 @@ def test_flag_that_is_no_boolean_counts_as_true(table: Table, flag: str | None) 
     table.alter("DROP COLUMN dropped")
     table.log.append_properties({FLAG: flag})
 
-    disable(table)
+    unmap(table)
 
     assert_written_anew(table.log)
 
@@ -280,7 +280,7 @@ def test_files_with_other_names_are_replaced_when_the_flag_is_false(table: Table
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
     table.log.append_properties({FLAG: "false"})
 
-    disable(table)
+    unmap(table)
 
     assert_written_anew(table.log)
     assert table.rows("s.x") == [(1,)]
@@ -293,14 +293,14 @@ def test_stale_flag_of_a_clone_made_without_tracking_is_ignored(
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     clone = table.clone(tmp_path / "clone")
-    # A session without the extension leaves no feature, a copy of the flag, and a dropped column.
+    # A session without the extension drops the feature and a column, and copies the flag.
     protocol = clone.log.protocol
     kept = [name for name in protocol["writerFeatures"] if name != "columnMappingUsageTracking"]
     clone.log.append_foreign({"protocol": {**protocol, "writerFeatures": kept}})
     clone.alter("DROP COLUMN b")
     clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
 
-    disable(clone)
+    unmap(clone)
     clone.alter("ADD COLUMN b STRING")
 
     assert_written_anew(clone.log)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shallow clone that left column mapping by copy needs nothing of its source."""
+"""Tests that a shallow clone needs no file of its source after a removal by byte copy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.support.removal import (
     Action,
     counts,
     data_files,
-    disable,
     insert_one_file,
     live,
     local,
     pairs,
+    unmap,
     untouched,
     with_inline_vectors,
 )
@@ -42,7 +42,7 @@ def source(table: Table) -> Table:
 
 @made_once
 def with_vectors(table: Table) -> None:
-    """Three files of four rows; a statement deleted one of each, another one more of a file."""
+    """Makes three files of four rows. One DELETE removed a row of each, another one more row."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     for first in (0, 4, 8):
         rows = ", ".join(f"({a}, 'x{a}')" for a in range(first, first + 4))
@@ -62,7 +62,7 @@ def row_ids(table: Table) -> list[tuple[object, ...]]:
 
 
 def move_away(table: Table) -> None:
-    """Nothing that was below the table's folder is there."""
+    """Makes the files of a table unreachable."""
     table.path.rename(table.path.with_name("elsewhere"))
 
 
@@ -76,7 +76,7 @@ def vector_files(table: Table) -> set[Path]:
 
 
 def assert_alike(old: Path, before: dict[str, Any], new: Path, now: dict[str, Any]) -> None:
-    """The vector was copied with all that the log says of it but the place."""
+    """Asserts that the vector was copied, and that its descriptor differs only in the place."""
     changing = {"storageType", "pathOrInlineDv", "offset"}
     for key in (before.keys() | now.keys()) - changing:
         assert before[key] == now[key], key
@@ -94,7 +94,7 @@ def test_removal_in_a_clone_copies_deletion_vectors_of_the_source(
     assert {vector["storageType"] for vector in vectors_of(clone)} == {"p"}
     before = row_ids(clone)
 
-    log = disable(clone)
+    log = unmap(clone)
 
     assert counts(log) == (0, 3, 0)
     for old, new in pairs(log):
@@ -109,7 +109,7 @@ def test_removal_in_a_clone_copies_deletion_vectors_of_the_source(
 def test_clone_is_readable_after_purge_and_vacuum_of_its_source(
     source: Table, clone: Table
 ) -> None:
-    disable(clone)
+    unmap(clone)
 
     source.purge()
     source.vacuum_at_once()
@@ -123,10 +123,10 @@ def test_clone_is_readable_after_purge_and_vacuum_of_its_source(
 def test_vectors_that_a_killed_driver_copied_are_named_in_the_report(
     clone: Table, tmp_path: Path
 ) -> None:
-    """The copies are those of a removal, in a folder whose log does not name them."""
+    """The folder contains the copies of a removal, and its log does not name them."""
     killed = tmp_path / "killed"
     shutil.copytree(clone.path, killed)
-    disable(clone)
+    unmap(clone)
     copies = [*clone.path.glob("part-*.parquet"), *vector_files(clone)]
     for file in copies:
         shutil.copy(file, killed)
@@ -144,7 +144,7 @@ def test_deletion_vectors_of_the_clone_are_kept(source: Table, clone: Table) -> 
     clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
     (own,) = [vector for vector in vectors_of(clone) if vector["storageType"] == "u"]
 
-    disable(clone)
+    unmap(clone)
 
     assert own in vectors_of(clone)
     assert len(vector_files(clone)) == 3
@@ -158,7 +158,7 @@ def test_inline_deletion_vectors_are_kept(source: Table, tmp_path: Path) -> None
     clone = source.clone(tmp_path / "clone")
     before = vectors_of(clone)
 
-    disable(clone)
+    unmap(clone)
 
     assert sorted(vectors_of(clone), key=repr) == sorted(before, key=repr)
     assert not vector_files(clone)
@@ -175,8 +175,8 @@ def test_file_with_logical_names_is_copied_with_its_deletion_vector(
     source.alter("RENAME COLUMN c TO b")
     clone = source.clone(tmp_path / "clone")
 
-    assert counts(disable(source)) == (4, 0, 0)
-    assert counts(disable(clone)) == (0, 4, 0)
+    assert counts(unmap(source)) == (4, 0, 0)
+    assert counts(unmap(clone)) == (0, 4, 0)
 
     move_away(source)
     assert sorted(clone.rows()) == [*ROWS, (20, "x20")]
@@ -189,7 +189,7 @@ def test_file_and_deletion_vector_of_the_clone_are_kept(source: Table, tmp_path:
     insert_one_file(clone, "(20, 'x20'), (21, 'x21')")
     clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 20")
 
-    assert counts(disable(clone)) == (1, 3, 0)
+    assert counts(unmap(clone)) == (1, 3, 0)
 
     move_away(source)
     assert sorted(clone.rows()) == [*ROWS, (21, "x21")]
@@ -202,7 +202,7 @@ def test_removal_in_a_clone_of_a_clone_copies_deletion_vectors(
     clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
     third = clone.clone(tmp_path / "third")
 
-    disable(third)
+    unmap(third)
 
     move_away(source)
     clone.path.rename(tmp_path / "gone")
@@ -213,7 +213,7 @@ def test_removal_in_a_clone_of_a_clone_copies_deletion_vectors(
 def test_deletion_vectors_are_copied_into_random_folders(source: Table, clone: Table) -> None:
     clone.alter("SET TBLPROPERTIES ('delta.randomizeFilePrefixes' = 'true')")
 
-    log = disable(clone)
+    log = unmap(clone)
 
     folders = {local(clone.path, path).parent for path in live(log)}
     assert {file.parent for file in vector_files(clone)} == folders != {clone.path}
@@ -236,6 +236,6 @@ def test_failed_removal_deletes_its_copies_of_deletion_vectors(source: Table, cl
     before = data_files(clone.path)
 
     with untouched(clone), clone.refusal(UNREADABLE):
-        disable(clone)
+        unmap(clone)
 
     assert data_files(clone.path) == before == set()

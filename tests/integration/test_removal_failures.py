@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removing column mapping fails: the table is as it was, and no copy stays behind."""
+"""Tests that a failed removal of column mapping changes nothing and deletes its copies."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tests.support.removal import (
     SETTING,
     counts,
     data_files,
-    disable,
     insert_one_file,
     local,
     newest_adds,
+    unmap,
     untouched,
 )
 from tests.support.table_log import TableLog
@@ -46,7 +46,7 @@ UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
 
 @made_once
 def renamed(table: Table, partitioned_by: str = "") -> Table:
-    """A table of two files, whose first column has another name in them."""
+    """Makes a table of two files, in which the first column was renamed."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, partitioned_by=partitioned_by)
     table.insert("(0, 'x'), (1, 'x')")
     assert len(table.log.actions("add")) == 2
@@ -54,7 +54,7 @@ def renamed(table: Table, partitioned_by: str = "") -> Table:
     return table
 
 
-# Files that nobody can read.
+# Unreadable files.
 
 
 def missing(file: Path) -> None:
@@ -66,7 +66,7 @@ def cut_short(file: Path) -> None:
 
 
 def cut_in_the_middle(file: Path) -> None:
-    """Cuts bytes out of a file, which keeps its footer and is shorter than the log says."""
+    """Cuts bytes out of a file. Its footer remains, and its size differs from the log."""
     content = file.read_bytes()
     file.write_bytes(content[:4] + content[100:])
 
@@ -112,12 +112,12 @@ def test_removal_succeeds_after_an_unreadable_file_is_repaired(table: Table) -> 
         table.remove_mapping()
     file.write_bytes(content)
 
-    assert counts(disable(table)) == (0, 2, 0)
+    assert counts(unmap(table)) == (0, 2, 0)
     assert table.rows() == [(0, "x"), (1, "x")]
 
 
 def spoil(file: Path) -> None:
-    """Its footer is whole, its pages are not: only who decodes it finds out."""
+    """Damages the pages of a file and not its footer, so only a reader of the values fails."""
     content = file.read_bytes()
     file.write_bytes(content[:4] + b"\xff" * 90 + content[94:])
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
@@ -139,11 +139,11 @@ def test_unreadable_file_that_needs_a_rewrite_fails_the_removal(table: Table) ->
     with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
         table.remove_mapping()
 
-    # Files that Delta's writer began remain for VACUUM, as after Delta's own rewrite.
-    left = [new.name for new in data_files(table.path) - before]
-    assert not [name for name in left if COPY.match(name)]
+    # Files of Delta's writer remain until VACUUM, as after Delta's own rewrite.
+    new_names = [new.name for new in data_files(table.path) - before]
+    assert not [name for name in new_names if COPY.match(name)]
     file.write_bytes(content)
-    log = disable(table)
+    log = unmap(table)
     assert counts(log) == (0, 1, 2)
     assert len([add for add in log.actions("add") if COPY.match(add["path"])]) == 1
 
@@ -164,18 +164,18 @@ def test_removal_skips_no_row_when_the_session_ignores_corrupt_files(
     file = local(table.path, next(iter(table.log.live_files)))
     content = file.read_bytes()
     harm(file)
-    assert len(table.rows()) == 1  # as the session says
+    assert len(table.rows()) == 1  # the session ignores such files
 
     with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
         table.remove_mapping()
 
     file.write_bytes(content)
-    assert disable(table)
+    assert unmap(table)
     assert table.rows("b") == [("x",), ("y",)]
 
 
-def test_refusal_by_delta_comes_before_any_file_is_written(table: Table) -> None:
-    """A later refusal would waste the copies."""
+def test_removal_refused_by_delta_writes_no_file(table: Table) -> None:
+    """A later refusal would make the copies useless."""
     renamed(table, partitioned_by="b")
     protocol = table.log.protocol
     features = {
@@ -192,7 +192,7 @@ def test_refusal_by_delta_comes_before_any_file_is_written(table: Table) -> None
     assert set(table.path.rglob("b=*")) == folders
 
 
-# Columns that are mapped alike.
+# Two columns with the same id or physical name.
 
 
 ID, PHYSICAL_NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
@@ -202,7 +202,7 @@ ALIKE = pytest.mark.broken_table(
 
 
 def twins(table: Table, mode: str, key: str) -> Table:
-    """Its second column has the first one's id or physical name, by the hand of another writer."""
+    """Gives the second column the id or the physical name of the first, as another writer might."""
     table.create("a INT, b INT", TRACKED, f"'delta.columnMapping.mode' = '{mode}'")
     table.insert("(1, 2)")
     table.alter("RENAME COLUMN a TO c")
@@ -227,7 +227,7 @@ def twins(table: Table, mode: str, key: str) -> Table:
 def test_columns_with_the_same_id_or_physical_name_are_refused(
     table: Table, mode: str, key: str, condition: str
 ) -> None:
-    """A copy would give the values to one of them, and nulls to the other."""
+    """A copy would give the values to one column, and nulls to the other."""
     twins(table, mode, key)
 
     with table.refusal(condition), untouched(table):
@@ -239,19 +239,19 @@ def test_columns_with_the_same_id_are_copied_in_mode_name(table: Table) -> None:
     """Removal repairs such a table."""
     twins(table, "name", ID)
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     assert table.rows("c, b") == [(1, 2)]
     assert table.frame().where("b = 2").count() == 1
 
 
-# A commit that stands.
+# Failures after the commit.
 
 
 @pytest.mark.without("deletion-vectors")
 def test_files_are_kept_when_a_post_commit_hook_fails(table: Table) -> None:
-    """A hook after the commit fails: here the one that writes manifests."""
+    """The post-commit hook that writes manifests fails."""
     renamed(table)
     key = "delta.compatibility.symlinkFormatManifest.enabled"
     table.log.append_properties({key: "true"})
@@ -266,12 +266,12 @@ def test_files_are_kept_when_a_post_commit_hook_fails(table: Table) -> None:
     assert table.rows() == [(0, "x"), (1, "x")]
 
 
-# A storage that streams, waits and fails.
+# A storage that only streams, delays or fails.
 
 
 @pytest.fixture
 def odd_table(disk: OddDisk, table: Table) -> Table:
-    """A table on that storage."""
+    """Makes a table on the odd storage."""
     table.name = f"delta.`odd:{table.path}`"
     return renamed(table)
 
@@ -280,7 +280,7 @@ def test_removal_works_on_a_storage_that_only_streams(odd_table: Table) -> None:
     insert_one_file(odd_table, "(3, 'y')")
     odd_table.alter("DROP COLUMN b")
 
-    log = disable(odd_table)
+    log = unmap(odd_table)
 
     assert counts(log) == (0, 3, 0)
     assert not [file for file in data_files(odd_table.path) if file.suffix == ".crc"]
@@ -294,7 +294,7 @@ def test_removal_in_a_clone_copies_files_of_another_storage(
     table.name = f"delta.`odd:{table.path}`"
     table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 2, 0)
     assert {file.suffix for file in data_files(table.path)} == {".parquet"}
@@ -307,11 +307,11 @@ def test_failed_task_fails_the_removal(odd_table: Table, disk: OddDisk) -> None:
     with untouched(odd_table), pytest.raises((PySparkException, Py4JError), match="disk is odd"):
         odd_table.remove_mapping()
 
-    assert counts(disable(odd_table)) == (0, 2, 0)
+    assert counts(unmap(odd_table)) == (0, 2, 0)
 
 
 class Running:
-    """A statement on a thread of its own, in a job group."""
+    """Runs a statement on a separate thread in a job group."""
 
     def __init__(self, table: Table, group: str) -> None:
         self._table = table
@@ -344,7 +344,7 @@ def by_interrupt(running: Running, spark: SparkSession) -> None:
 def test_cancelled_removal_deletes_complete_copies(
     odd_table: Table, disk: OddDisk, kill: Callable[[Running, SparkSession], None]
 ) -> None:
-    """The tasks stand before the end of a file, and go on when the statement is cancelled."""
+    """The tasks are held before the end of a file, and continue after the cancellation."""
     disk.hold()
 
     with untouched(odd_table):
@@ -352,7 +352,7 @@ def test_cancelled_removal_deletes_complete_copies(
         wait_until(lambda: disk.is_waiting, "a copy")
         kill(running, odd_table.spark)
         time.sleep(1)
-        assert running.thread.is_alive()  # for it waits for its tasks
+        assert running.thread.is_alive()  # the statement waits for its tasks
         disk.release()
         running.thread.join()
         assert running.error is not None
@@ -361,7 +361,7 @@ def test_cancelled_removal_deletes_complete_copies(
         assert job is not None
         assert job.status == "FAILED"
 
-    assert counts(disable(odd_table)) == (0, 2, 0)
+    assert counts(unmap(odd_table)) == (0, 2, 0)
 
 
 def cancel_the_group(spark: SparkSession) -> None:
@@ -376,7 +376,7 @@ def interrupt_all(spark: SparkSession) -> None:
 def test_removal_cancelled_in_the_second_round_deletes_the_copies_of_the_first(
     odd_table: Table, disk: OddDisk, cancel: Callable[[SparkSession], object]
 ) -> None:
-    """All copies are complete at the conflict; the copy of the appended file is held."""
+    """All copies are complete at the conflict, and the copy of the appended file is held."""
     spark = odd_table.spark
     other = Table(spark, odd_table.path)
 
@@ -405,7 +405,7 @@ def test_removal_cancelled_in_the_second_round_deletes_the_copies_of_the_first(
     assert "SPARK_JOB_CANCELLED" in str(error)
     assert data_files(other.path) == before
     assert other.rows() == [(0, "x"), (1, "x"), (9, "z")]
-    assert counts(disable(odd_table)) == (0, 3, 0)
+    assert counts(unmap(odd_table)) == (0, 3, 0)
 
 
 def statuses(spark: SparkSession, group: str) -> set[str]:
@@ -451,12 +451,12 @@ def test_removal_in_conflict_while_it_copies_continues_or_deletes_its_copies(
 
 
 def orphans(table: Table) -> set[Path]:
-    """Copies that no version of the log names."""
+    """Returns the copies that no version of the log names."""
     named = {local(table.path, path) for path in newest_adds(table.log)}
     return {file for file in data_files(table.path) if COPY.match(file.name)} - named
 
 
-# Applications of their own.
+# Separate applications.
 
 
 @dataclass(frozen=True)
@@ -466,7 +466,7 @@ class Seen:
 
 
 def remove_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
-    """Each of eight tasks, one after the other, may fail twice. What they get is Kryo's."""
+    """Runs eight tasks in turn, each of which may fail twice, with Kryo as serializer."""
     builder = session(home, jars).master("local[1, 3]")
     builder.config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
     builder.config("spark.default.parallelism", "8")
@@ -477,9 +477,9 @@ def remove_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
     rows = spark.range(24).selectExpr("id AS a")
     rows.repartitionByRange(24, "a").write.format("delta").mode("append").save(f"odd:{table.path}")
     table.alter("RENAME COLUMN a TO c")
-    disk.fail(2, after=1)  # so that one file is complete when its task fails
+    disk.fail(2, after=1)  # one file is complete when its task fails
 
-    disable(table)
+    unmap(table)
 
     seen = Seen(table.rows(), {str(file) for file in orphans(table)})
     stop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of tables that use further features of Delta, and of files by other writers."""
+"""Tests byte copies of tables with further features of Delta, and of files by other writers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.removal import by_delta, counts, disable, insert_one_file
+from tests.support.removal import by_delta, counts, insert_one_file, unmap
 
 
 def assert_is_like_by_delta(table: Table, *copied: int) -> None:
-    """The table after ours is as that after Delta's: schema, properties, protocol and rows."""
+    """Asserts that our removal gives the schema, protocol and rows of Delta's rewrite."""
     twin = by_delta(table)
     before = table.rows()
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == copied
     assert log.metadata == twin.log.metadata
@@ -95,7 +95,7 @@ def test_variants_are_copied(table: Table) -> None:
     texts = "to_json(w), to_json(a), to_json(s.z)"
     before = table.rows(texts)
 
-    assert counts(disable(table)) == (0, 1, 0)
+    assert counts(unmap(table)) == (0, 1, 0)
 
     assert table.rows(texts) == before == [('{"metadata":1,"value":[2]}', "[1,null]", '"t"')]
 
@@ -129,7 +129,7 @@ def test_materialized_partition_columns_are_copied(table: Table) -> None:
     insert_one_file(table, "(1, 2)")
     table.alter("RENAME COLUMN p TO q")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     assert log.parquet_columns() == ["a", "q"]
@@ -146,7 +146,7 @@ def test_stream_from_the_table_continues_as_after_deltas_rewrite(
     stream(table, tmp_path / "ours")
     shutil.copytree(tmp_path / "ours", tmp_path / "theirs")
     twin = by_delta(table)
-    disable(table)
+    unmap(table)
     table.insert("(2, 2)")
     twin.insert("(2, 2)")
 
@@ -177,7 +177,7 @@ def outcome(table: Table, checkpoint: Path) -> str:
 
 
 def add_file(table: Table, content: pyarrow.Table, **options: Any) -> None:
-    """A file of pyarrow's, added to the log without statistics, as another engine may."""
+    """Adds a file of pyarrow to the log without statistics, as another engine may."""
     name = f"other {len(table.log.commits)}.parquet"
     pyarrow.parquet.write_table(content, table.path / name, **options)
     table.log.append_foreign(
@@ -224,7 +224,7 @@ def test_files_of_another_engine_are_copied(table: Table, options: dict[str, Any
     table.alter("DROP COLUMN gone")
     before = table.rows()
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 2, 0)
     assert table.rows() == before
@@ -235,14 +235,14 @@ def test_files_of_another_engine_are_copied(table: Table, options: dict[str, Any
 @pytest.mark.broken_table("file_columns", "values_changed")
 @pytest.mark.without("row-tracking")
 def test_file_with_names_in_another_letter_case_is_rewritten(table: Table) -> None:
-    """Spark reads it, for it does not look at the case."""
+    """Spark ignores letter case, so it reads the file."""
     table.create_tracked("Abc INT, d INT")
     table.insert("(1, 1)")
     add_file(table, pyarrow.table({"aBC": pyarrow.array([2], pyarrow.int32())}))
     table.alter("RENAME COLUMN d TO e")
     before = table.rows()
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 1)
     assert table.rows() == before == [(1, 1), (2, None)]
@@ -257,7 +257,7 @@ def test_column_named_as_a_dropped_one_in_another_letter_case_is_copied(table: T
     table.alter("ADD COLUMN ABC INT")
     insert_one_file(table, "(2, 2)")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 2, 0)
     assert table.rows() == [(1, None), (2, 2)]

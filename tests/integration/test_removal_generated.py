@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removing column mapping by copies leaves the table that Delta's own rewrite leaves."""
+"""Compares removals by byte copy with Delta's rewrite on generated tables."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.support.removal import (
     by_delta,
     counts,
     data_files,
-    disable,
     local,
     pairs,
+    unmap,
 )
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
@@ -25,7 +25,7 @@ from tests.support.table_log import TableLog
 def test_generated_table_is_the_same_as_after_deltas_rewrite(table: Table) -> None:
     log = assert_same_as_by_delta(generated(table, 0))
 
-    # The first has all that makes a copy hard.
+    # The table of the first seed has everything that makes a copy difficult.
     copies = [
         tuple(ParquetFile.of(local(log.path, action["path"])) for action in pair)
         for pair in pairs(log)
@@ -50,11 +50,11 @@ def test_many_generated_tables_are_the_same_as_after_deltas_rewrite(
 
 
 def assert_same_as_by_delta(table: Table) -> TableLog:
-    """Compares the table with Delta's rewrite by each of Spark's readers; returns the log."""
+    """Compares the table with Delta's rewrite by each reader of Spark, and returns the log."""
     twin = by_delta(table)
     before = table.log.version
 
-    log = disable(table)
+    log = unmap(table)
 
     kept, copied, rewritten = counts(log)
     assert kept + copied > rewritten

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions of copied files: all values of the original actions, under other names."""
+"""Tests the actions of copied files: all values of the original actions, under other names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.support.removal import (
     Action,
     by_delta,
     counts,
-    disable,
     insert_one_file,
     local,
     newest_adds,
     pairs,
     setting,
+    unmap,
     with_inline_vectors,
 )
 from tests.support.table_log import TableLog
@@ -37,12 +37,12 @@ CHANGING = {"path", "size", "modificationTime", "partitionValues", "stats", "dat
 
 
 def exact(text: str) -> Any:
-    """JSON with its numbers as they are written."""
+    """Returns JSON with its numbers as they are written."""
     return json.loads(text, parse_float=str, parse_int=str)
 
 
 def readd(table: Table, **changes: object) -> Action:
-    """Says the last file's action again, changed, as another engine would."""
+    """Commits a changed action of the last file, as another engine may."""
     add = {**table.log.actions("add")[-1], "dataChange": False, **changes}
     table.log.append_foreign({"add": {k: v for k, v in add.items() if v is not None}})
     return add
@@ -86,7 +86,7 @@ def test_statistics_keep_every_digit(table: Table) -> None:
     table.alter("RENAME COLUMN s TO S2")
     table.alter("DROP COLUMN gone")
 
-    log = disable(table)
+    log = unmap(table)
 
     (add,) = log.actions("add")
     expected = stats.replace(',"gone":4', "").replace(',"gone":1e400', "").replace(',"gone":0', "")
@@ -114,7 +114,7 @@ def test_statistics_of_every_type_as_spark_writes_them_are_renamed(table: Table)
         table.alter(f"RENAME COLUMN {name} TO {name}1")
     table.alter("RENAME COLUMN k.y TO y1")
 
-    (after,) = disable(table).actions("add")
+    (after,) = unmap(table).actions("add")
 
     expected = before["stats"]
     for name in "abcdefghiy":
@@ -134,7 +134,7 @@ def test_dropped_column_and_a_new_column_of_its_name_are_distinguished(table: Ta
     table.alter("ADD COLUMN s.x INT")
     insert_one_file(table, "(named_struct('y', 5, 'x', 6), 7)")
 
-    log = disable(table)
+    log = unmap(table)
 
     lowest = [exact(add["stats"])["minValues"] for add in log.actions("add")]
     assert sorted(lowest, key=len) == [{"s": {"y": "3"}}, {"s": {"y": "5", "x": "6"}, "a": "7"}]
@@ -148,7 +148,7 @@ def test_missing_statistics_are_not_added(table: Table, stats: str | None) -> No
     readd(table, stats=stats)
     table.alter("RENAME COLUMN a TO b")
 
-    (add,) = disable(table).actions("add")
+    (add,) = unmap(table).actions("add")
 
     assert (add.get("stats") or None) == (stats or None)
     assert table.rows() == [(1,)]
@@ -195,7 +195,7 @@ def test_statistics_in_a_checkpoint_only_are_renamed(
 
 @made_once
 def with_vector(table: Table, *properties: str) -> Table:
-    """Three rows in a file, of which one was deleted, and a column renamed since."""
+    """Makes a file of three rows, of which one was deleted, and renames a column."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, *properties)
     insert_one_file(table, "(1, 'x'), (2, 'y'), (3, 'z')")
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 2")
@@ -213,7 +213,7 @@ def test_deletion_vector_is_kept(table: Table) -> None:
     with_vector(table)
     before = newest_adds(table.log)
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     assert_all_else_is_kept(log)
@@ -235,7 +235,7 @@ def test_copy_of_a_file_with_logical_names_keeps_its_deletion_vector(table: Tabl
     stats = old["stats"].replace('"maxValues":{', '"maxValues":{"gone":1,')
     table.log.append_foreign({"add": {**old, "stats": stats, "dataChange": False}})
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     (add,) = log.actions("add")
@@ -249,7 +249,7 @@ def test_deletion_vector_is_kept_when_the_table_makes_no_new_vectors(table: Tabl
     with_vector(table)
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     assert vector(log)["cardinality"] == 1
@@ -264,7 +264,7 @@ def test_deletion_vector_beside_tight_bounds_is_kept(table: Table) -> None:
     assert tight != old["stats"]
     table.log.append_foreign({"add": {**old, "stats": tight, "dataChange": False}})
 
-    log = disable(table)
+    log = unmap(table)
 
     assert exact(log.actions("add")[0]["stats"])["tightBounds"] is True
     assert table.rows() == [(1, "x"), (3, "z")]
@@ -276,7 +276,7 @@ def test_deletion_vector_without_a_count_of_rows_is_rewritten(table: Table) -> N
     (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
     table.log.append_foreign({"add": {**old, "stats": "{}", "dataChange": False}})
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 0, 1)
     assert "deletionVector" not in log.actions("add")[0]
@@ -289,7 +289,7 @@ def test_inline_deletion_vector_is_kept(table: Table) -> None:
     (file,) = table.path.rglob("deletion_vector_*.bin")
     file.unlink()
 
-    log = disable(table)
+    log = unmap(table)
 
     assert vector(log) == inline
     assert table.rows() == [(1, "x"), (3, "z")]
@@ -316,7 +316,7 @@ def test_rows_keep_their_ids_and_versions(table: Table) -> None:
     table.alter("DROP COLUMN b")
     before = row_ids(table)
 
-    log = disable(table)
+    log = unmap(table)
 
     _, copied, rewritten = counts(log)
     assert (copied, rewritten) == (3, 0)
@@ -342,7 +342,7 @@ def test_tags_are_kept(table: Table) -> None:
     readd(table, tags=tags, clusteringProvider="liquid")
     table.alter("RENAME COLUMN a TO b")
 
-    log = disable(table)
+    log = unmap(table)
 
     (add,) = log.actions("add")
     assert (add["tags"], add["clusteringProvider"]) == (tags, "liquid")
@@ -379,7 +379,7 @@ def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None
     insert_one_file(table, "(3, 'z', named_struct('z', 3, 'y', 3))")
     assert detail(table) == ["c", "t.z"]
 
-    log = disable(table)
+    log = unmap(table)
 
     assert clustering(log) == [["c"], ["t", "z"]]
     assert_all_else_is_kept(log)
@@ -393,14 +393,14 @@ def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None
 
 
 @pytest.mark.matrix
-def test_deltas_own_removal_leaves_the_clustering_columns_behind(table: Table) -> None:
-    """No column of the table has their names: Delta can neither describe nor optimize it."""
+def test_deltas_own_removal_keeps_the_clustering_domain(table: Table) -> None:
+    """No column has the names in the clustering domain, so Delta cannot describe the table."""
     clustered(table, "a")
     table.insert("(1, 'x', NULL)")
     table.alter("RENAME COLUMN a TO c")
 
     with setting(table, "rewrite"):
-        log = disable(table)
+        log = unmap(table)
 
     assert clustering(log) is None
     with pytest.raises(Py4JJavaError, match="NoSuchElementException"):
@@ -408,27 +408,27 @@ def test_deltas_own_removal_leaves_the_clustering_columns_behind(table: Table) -
 
 
 @MATRIX
-def test_clustering_by_nothing_stays(table: Table) -> None:
+def test_empty_clustering_domain_is_kept(table: Table) -> None:
     clustered(table, "a")
     table.insert("(1, 'x', NULL)")
     table.alter("CLUSTER BY NONE")
     table.alter("RENAME COLUMN a TO c")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert clustering(log) in (None, [])
     assert not detail(table)
 
 
 @MATRIX
-def test_other_domains_stay(table: Table) -> None:
+def test_other_domains_are_kept(table: Table) -> None:
     clustered(table, "a")
     table.insert("(1, 'x', NULL)")
     domain = {"domain": "my.app", "configuration": '{"a": [1, 2.50]}', "removed": False}
     table.log.append_foreign({"domainMetadata": domain})
     table.alter("RENAME COLUMN a TO c")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert {action["domain"] for action in log.actions("domainMetadata")} == {"delta.clustering"}
 
@@ -436,22 +436,22 @@ def test_other_domains_stay(table: Table) -> None:
 # The commit.
 
 
-def test_commit_says_what_deltas_own_says(table: Table) -> None:
-    """But for the files, and for the ids of rows, of which Delta takes new ones."""
+def test_commit_has_the_actions_of_deltas_own_removal(table: Table) -> None:
+    """Only files and row ids differ: Delta assigns new row ids."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
     twin = by_delta(table)
 
-    log = disable(table)
+    log = unmap(table)
 
-    def said(of: TableLog) -> Any:
+    def commit_of(of: TableLog) -> Any:
         info = of.actions("commitInfo")[0]
         for own in ("timestamp", "txnId", "operationMetrics"):
             info.pop(own)
         return info, of.actions("metaData"), of.actions("protocol")
 
-    assert said(log) == said(twin.log)
+    assert commit_of(log) == commit_of(twin.log)
 
 
 @MATRIX
@@ -460,7 +460,7 @@ def test_change_data_feed_has_no_change(table: Table) -> None:
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert log.actions("cdc") == []
     assert not (table.path / "_change_data").exists()
@@ -477,7 +477,7 @@ def test_commit_timestamps_in_the_log_grow(table: Table) -> None:
     table.alter("RENAME COLUMN a TO b")
     before = table.log.actions("commitInfo")[0]["inCommitTimestamp"]
 
-    log = disable(table)
+    log = unmap(table)
 
     assert log.actions("commitInfo")[0]["inCommitTimestamp"] > before
     assert next(iter(log.commits[-1][0])) == "commitInfo"
@@ -490,14 +490,14 @@ def test_older_versions_are_readable_and_restorable_after_removal_by_copy(table:
     table.alter("RENAME COLUMN a TO c")
     table.spark.sql(f"DELETE FROM {table.name} WHERE c = 1")
     before = table.log.version
-    disable(table)
+    unmap(table)
 
     assert_df_equality(table.frame(before), table.frame())
     table.restore(before)
 
     assert table.rows("c, b") == [(2, "y")]
     assert table.log.physical_names == {"c": "a", "b": "b"}
-    assert counts(disable(table)) == (0, 1, 0)
+    assert counts(unmap(table)) == (0, 1, 0)
     assert table.rows("c, b") == [(2, "y")]
 
 
@@ -505,7 +505,7 @@ def test_older_versions_are_readable_and_restorable_after_removal_by_copy(table:
 def test_vacuum_deletes_the_old_files_only(table: Table) -> None:
     with_vector(table)
     old = set(table.log.live_files)
-    log = disable(table)
+    log = unmap(table)
 
     table.vacuum_at_once()
 
@@ -518,7 +518,7 @@ def test_vacuum_deletes_the_old_files_only(table: Table) -> None:
 @MATRIX
 def test_copied_table_can_be_moved(table: Table, tmp_path: Path) -> None:
     with_vector(table)
-    disable(table)
+    unmap(table)
 
     shutil.move(table.path, tmp_path / "moved")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders of copies: their names agree with the partition values, below paths of any characters."""
+"""Tests that the folders of copies agree with the partition values, for paths of any characters."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tests.support.releases import TAKES_PARQUET, WRITES_PARTITION_COLUMNS, sinc
 from tests.support.removal import (
     counts,
     data_files,
-    disable,
     insert_one_file,
     local,
+    unmap,
 )
 from tests.support.table_files import rows_in_files
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
 
 MATRIX = pytest.mark.matrix
-# For a folder of the local disk and for a partition value alike; without `:`, which Hadoop takes
-# for the end of a scheme.
+# A name of a folder on the local disk and a partition value. Hadoop takes `:` for the end of a
+# scheme.
 ODD = "sp ce %20 a=b +#?&{}[]'\"\\ Übergröße 𝄞"
 
 
 def assert_folders_are_right(log: TableLog) -> None:
-    """Every new file lies in a folder for each partition column and its value, in their order."""
+    """Asserts that the folders of each new file are its partition values in order."""
     partitions = log.metadata["partitionColumns"]
     for add in log.actions("add"):
         folders = unquote(add["path"]).split("/")[:-1]
@@ -91,15 +91,15 @@ def test_partition_values_and_their_folders_are_kept(
     rows = ", ".join(f"({number}, {value})" for number, value in enumerate(values))
     insert_one_file(table, rows)
     table.alter("RENAME COLUMN p TO `q:ü`")
-    before = repr(table.rows())  # for a NaN is not equal to itself
+    before = repr(table.rows())  # NaN does not equal itself
     values_before = partition_values(table.log.at(1))
     filters = [f"`q:ü` <=> CAST({value} AS {data_type})" for value in values]
     found = [table.frame().where(condition).count() for condition in filters]
     assert sum(found) >= len(values) - 1
 
-    log = disable(table)
+    log = unmap(table)
 
-    if WRITES_PARTITION_COLUMNS:  # else a file that has no renamed column stays where it is
+    if WRITES_PARTITION_COLUMNS:  # otherwise a file without renamed columns is kept in its folder
         assert_folders_are_right(log)
     assert repr(table.rows()) == before
     assert [table.frame().where(condition).count() for condition in filters] == found
@@ -119,7 +119,7 @@ def test_partition_value_that_is_no_folder_name_is_kept(
     table.spark.sql(f"INSERT INTO {table.name} SELECT 1, {value}")
     table.alter("RENAME COLUMN a TO b")
 
-    disable(table)
+    unmap(table)
 
     (found,) = table.spark.sql(f"SELECT b, p = {value} FROM {table.name}").collect()
     assert tuple(found) == (1, True)
@@ -135,7 +135,7 @@ def test_readers_of_folder_names_find_the_partitions(table: Table) -> None:
     insert_one_file(table, "(1, 'x y', 1), (2, 'x/y', 2)")
     table.alter("RENAME COLUMN p TO r")
     old = set(table.log.live_files)
-    log = disable(table)
+    log = unmap(table)
     for path in old:
         local(table.path, path).unlink()
 
@@ -152,9 +152,9 @@ def test_readers_of_folder_names_find_the_partitions(table: Table) -> None:
 
 
 def before_mapping(table: Table) -> Table:
-    """Files in folders of the names that the columns had before the table was mapped.
+    """Makes files in folders with the names that the columns had before mapping was enabled.
 
-    They hold no partition columns, as Spark writes Parquet; Delta's, of a mapped table, do.
+    The files contain no partition columns. Delta would write these columns for a mapped table.
     """
     rows = table.spark.sql("SELECT 1 AS a, 10 AS p, 20 AS q UNION ALL SELECT 2, 30, 30")
     rows.coalesce(1).write.partitionBy("p", "q").parquet(str(table.path))
@@ -169,7 +169,7 @@ def test_files_in_folders_from_before_mapping_are_kept(table: Table) -> None:
     table.alter("RENAME COLUMN a TO b")
     table.alter("RENAME COLUMN b TO a")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (2, 0, 0)
     assert table.rows() == [(1, 10, 20), (2, 30, 30)]
@@ -178,16 +178,16 @@ def test_files_in_folders_from_before_mapping_are_kept(table: Table) -> None:
 @TAKES_PARQUET
 @pytest.mark.parametrize("swapped", [False, True])
 def test_file_in_a_folder_with_another_name_is_copied(table: Table, swapped: bool) -> None:
-    """The file itself has the right names already."""
+    """The file contains the right names already."""
     before_mapping(table)
     table.alter("RENAME COLUMN p TO other")
     if swapped:
         table.alter("RENAME COLUMN q TO p")
         table.alter("RENAME COLUMN other TO q")
 
-    log = disable(table)
+    log = unmap(table)
 
-    # The two partition values of the second file are equal, so its folders are right when swapped.
+    # The second file has equal values in both partitions, so its folders are right after the swap.
     assert counts(log) == ((1, 1, 0) if swapped else (0, 2, 0))
     assert_folders_are_right(log)
     assert table.rows() == [(1, 10, 20), (2, 30, 30)]
@@ -200,7 +200,7 @@ def test_copies_are_written_to_random_folders(table: Table) -> None:
     insert_one_file(table, "(1, 1), (2, 2), (3, 3)")
     table.alter("RENAME COLUMN p TO q")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 3, 0)
     folders = [add["path"].split("/")[:-1] for add in log.actions("add")]
@@ -214,7 +214,7 @@ def test_name_of_a_copy_contains_its_compression(table: Table) -> None:
     table.insert("(1)")
     table.alter("RENAME COLUMN a TO b")
 
-    (add,) = disable(table).actions("add")
+    (add,) = unmap(table).actions("add")
 
     assert add["path"].startswith("part-00000-")
     assert add["path"].endswith(".snappy.parquet")
@@ -236,7 +236,7 @@ def test_shallow_clone_copies_every_file_of_its_source_into_its_own_folder(
     files = {file: file.read_bytes() for file in data_files(source.path)}
     table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 2, 0)
     assert len(log.live_files) == 2
@@ -256,7 +256,7 @@ def test_clone_of_a_table_in_id_mode_is_copied(table: Table, tmp_path: Path) -> 
     source.alter("RENAME COLUMN a TO c")
     table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
     assert log.parquet_field_ids() == {}
@@ -266,7 +266,7 @@ def test_clone_of_a_table_in_id_mode_is_copied(table: Table, tmp_path: Path) -> 
 @pytest.mark.broken_table("file_columns")
 @pytest.mark.parametrize("flag", ["true", "false"])
 def test_names_in_a_file_are_ignored_in_id_mode(table: Table, flag: str) -> None:
-    """A file converted from Iceberg keeps the names that it was written with."""
+    """A file that was converted from Iceberg has the names of its writer."""
     table.create("a INT, b INT, c INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
     insert_one_file(table, "(3, 4, 5)")
     schema = pyarrow.schema(
@@ -296,7 +296,7 @@ def test_names_in_a_file_are_ignored_in_id_mode(table: Table, flag: str) -> None
     step = table.spark.sql(f"SELECT * FROM {stages} WHERE stage = 'unmapped'").collect()[0]
     assert (step["cost"], step["kept"][0], step["copied"][0]) == ("COPY", kept, 2 - kept)
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (kept, 2 - kept, 0)
     assert log.parquet_columns() == (["a", "b"] if kept else ["a", "b", "d"])
@@ -309,7 +309,7 @@ def test_converted_table_is_copied(table: Table) -> None:
     insert_one_file(table, "(3, 7, 8)")
     table.alter("RENAME COLUMN a TO b")
 
-    log = disable(table)
+    log = unmap(table)
 
     assert counts(log) == (0, 3, 0)
     assert_folders_are_right(log)

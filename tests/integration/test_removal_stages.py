@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages of a removal: `UsageTracking.remove_column_mapping` and `column_mapping_removal`."""
+"""Tests the stages of a removal: `remove_column_mapping()` and `column_mapping_removal`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reached(stages: list[RemovalStage]) -> list[bool]:
 
 @contextmanager
 def not_removable(table: Table, reasons: str) -> Iterator[None]:
-    """Expects that the body is refused with these reasons, before a commit."""
+    """Asserts that the body is refused with these reasons before a commit."""
     with table.no_commit(), pytest.raises(CannotRemoveColumnMappingError) as refused:
         yield
     assert refused.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
@@ -122,7 +122,7 @@ def test_dry_run_returns_upper_bounds_and_reasons_of_a_copy(table: Table) -> Non
 
 
 @pytest.mark.without("auto-compact")
-def test_exact_dry_run_counts_what_the_removal_does(table: Table) -> None:
+def test_exact_dry_run_counts_the_files_of_the_removal(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, NULL)")
     table.alter("ADD COLUMN d STRUCT<y: INT>")
@@ -130,7 +130,7 @@ def test_exact_dry_run_counts_what_the_removal_does(table: Table) -> None:
     table.alter("ADD COLUMN e INT")
     table.insert("(1, NULL, NULL, 1)")
     table.alter("ADD COLUMN d.z INT")
-    table.alter("DROP COLUMN d.y")  # Delta rewrites a file that holds no other field of d
+    table.alter("DROP COLUMN d.y")  # Delta rewrites a file that contains no other field of d
     table.alter("DROP COLUMN e")
 
     with table.no_commit():
@@ -192,7 +192,7 @@ def test_exact_dry_run_is_refused_when_a_file_is_missing(table: Table) -> None:
     ("setting", "costs"),
     [(None, ["REWRITE", "COPY"]), ("copy", ["COPY", "COPY"]), ("Rewrite", ["REWRITE", "REWRITE"])],
 )
-def test_untracked_table_is_copied_or_rewritten_as_the_setting_says(
+def test_untracked_table_is_copied_or_rewritten_by_the_setting(
     table: Table, conf: SetConf, setting: str | None, costs: list[str]
 ) -> None:
     table.create("a INT", NAME_MODE)
@@ -214,9 +214,7 @@ def test_untracked_table_is_copied_or_rewritten_as_the_setting_says(
     assert table.rows() == [(1,)]
 
 
-def test_metadata_only_removal_is_a_rewrite_when_the_setting_says(
-    table: Table, conf: SetConf
-) -> None:
+def test_metadata_only_removal_is_a_rewrite_by_the_setting(table: Table, conf: SetConf) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     conf(REMOVAL, "rewrite")
@@ -283,7 +281,7 @@ def test_table_function_can_be_joined(table: Table) -> None:
     assert joined.count() == 2
 
 
-# Stage by stage.
+# Each stage.
 
 
 def test_removal_until_unmapped_is_one_commit_of_metadata(table: Table) -> None:
@@ -374,7 +372,7 @@ def test_blocked_later_stage_is_refused_before_the_first_statement(
 def test_iceberg_compat_blocks_empty_and_filled_tables(
     table: Table, rows: list[str], change: str | None
 ) -> None:
-    """Delta refuses an empty table at once, and a table with rows after rewriting all files."""
+    """Delta refuses an empty table at once, and a filled table after it has rewritten all files."""
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
     for row in rows:
@@ -394,7 +392,7 @@ def test_iceberg_compat_blocks_empty_and_filled_tables(
 
 @pytest.mark.broken_table("mapping_keys_remain")
 def test_mapping_keys_of_another_engine_block_and_are_kept(table: Table) -> None:
-    """Delta would rewrite all files to remove the keys, without saying so."""
+    """Delta would rewrite all files to remove the keys."""
     table.create("a INT")
     table.insert("(1)")
     mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}
@@ -578,7 +576,7 @@ def job_group(spark: SparkSession) -> Iterator[dict[str, str | None]]:
 
 
 def wait_for_a_held_stage(context: SparkContext, group: str) -> None:
-    """Waits until a stage of the group has had a task for half a second: it opens the pipe.
+    """Waits until a task of the group has run for half a second: it waits for the pipe.
 
     The test must not open the pipe, or the task could fail before the cancellation.
     """
@@ -620,7 +618,7 @@ def test_rewrite_is_cancelled_by_the_job_group_of_the_user(
     with table.refusal("SPARK_JOB_CANCELLED"):
         table.usage.remove_column_mapping(progress=progress)
     canceller.join()
-    os.close(os.open(data_file, os.O_RDWR))  # lets the cancelled task end
+    os.close(os.open(data_file, os.O_RDWR))  # the cancelled task ends
 
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group
     kept.replace(data_file)
@@ -653,7 +651,7 @@ def test_progress_has_the_round_and_the_remaining_files(
                 if info
             }:
                 time.sleep(0.05)
-            os.close(os.open(table.path / longest, os.O_RDWR))  # lets the task end
+            os.close(os.open(table.path / longest, os.O_RDWR))  # the task ends
 
     with table.refusal("SPARK_JOB_CANCELLED"):
         table.usage.remove_column_mapping(progress=cancel_when_one_file_remains)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE RENAME COLUMN."""
+"""Tests ALTER TABLE RENAME COLUMN."""
 
 from __future__ import annotations
 

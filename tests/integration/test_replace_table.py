@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacements of a table: REPLACE, CREATE OR REPLACE, `overwriteSchema`, writers and builders."""
+"""Tests replacements of a table: REPLACE, CREATE OR REPLACE, `overwriteSchema` and builders."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Columns = dict[str, tuple[int, str]]
 
 @pytest.fixture
 def replaced(named_table: Table) -> Table:
-    """A tracked table with a row, about to be replaced."""
+    """Returns a tracked table with a row."""
     named_table.create_tracked("a INT, b STRING")
     named_table.insert("(1, 'x')")
     return named_table
 
 
 def assert_holds(table: Table, query: str, columns: Columns, route: Route) -> None:
-    """The table has these columns, and the row of the query in files of their physical names."""
+    """Asserts that the table has these columns, and the row in files with their physical names."""
     row = tuple(table.spark.sql(query).first() or ())
     if not route.has_rows:
         assert table.log.actions("add") == []
@@ -84,7 +84,7 @@ def test_replacement_of_a_table_that_does_not_exist_is_refused(named_table: Tabl
     assert not named_table.path.exists()
 
 
-# Column mapping stays on.
+# Column mapping is kept.
 
 
 @routes.each(REPLACEMENTS)
@@ -102,7 +102,7 @@ def test_replacement_of_a_table_that_does_not_exist_is_refused(named_table: Tabl
         ),
     ],
 )
-def test_replacement_keeps_columns_and_sets_the_flag_when_one_goes_or_changes(
+def test_replacement_keeps_columns_and_sets_the_flag_when_a_column_is_dropped_or_changed(
     replaced: Table, route: Route, query: str, flag: str, columns: Columns
 ) -> None:
     with replaced.one_commit():
@@ -113,7 +113,7 @@ def test_replacement_keeps_columns_and_sets_the_flag_when_one_goes_or_changes(
 
 
 @routes.each(REPLACEMENTS)
-def test_flag_stays_true_when_a_replacement_brings_a_dropped_column_back(
+def test_flag_is_still_true_when_a_replacement_adds_a_dropped_column_again(
     replaced: Table, route: Route
 ) -> None:
     replaced.alter("DROP COLUMN b")
@@ -197,7 +197,7 @@ def test_replacement_with_another_partitioning_keeps_the_flag_false(replaced: Ta
         (NONE_MODE, "SELECT 2 AS A, 'y' AS b", "true"),
     ],
 )
-def test_replacement_without_mapping_stays_tracked(
+def test_replacement_without_mapping_is_still_tracked(
     replaced: Table, properties: str, query: str, flag: str
 ) -> None:
     with replaced.one_commit():
@@ -238,7 +238,7 @@ def test_replacement_in_the_other_mode_has_new_columns_only(replaced: Table) -> 
         pytest.param([NAME_MODE], "true", {"a": (1, UUID), "c": (3, UUID)}, id="mapped"),
     ],
 )
-def test_replacement_that_asks_for_tracking_starts_tracking(
+def test_replacement_with_the_feature_starts_tracking(
     table: Table, properties: list[str], flag: str, columns: Columns
 ) -> None:
     table.create("a INT, b STRING", *properties)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns called like those that Spark and Delta keep for themselves in data files."""
+"""Tests columns with names that Spark and Delta reserve in data files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spark_ext.errors import CannotRemoveColumnMappingError
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import UUID
 
-ROW_INDEX = "_tmp_metadata_row_index"  # Spark's Parquet reader fills it with 0, 1, 2 ..
+ROW_INDEX = "_tmp_metadata_row_index"  # Spark's Parquet reader fills it with row numbers
 REFUSED = "USAGE_TRACKING_RESERVED_COLUMN_NAME"
 OFF = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 
@@ -37,7 +37,7 @@ def test_removal_is_refused_for_a_reserved_name(table: Table) -> None:
 
 
 def test_removal_is_refused_when_files_have_a_reserved_name(table: Table) -> None:
-    """Delta's rewrite would read the row index and write it."""
+    """Delta's rewrite would read the row index instead, and write it."""
     table.create(f"a INT, {ROW_INDEX} BIGINT", TRACKED)
     table.insert("(1, 100)")
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RESTORE: to a time before tracking, before a rename, before an add, before mapping, and back."""
+"""Tests RESTORE to versions before tracking, a rename, an add, or column mapping, and back."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_restore_is_refused_when_the_rules_are_unavailable(
     assert table.log.columns == {"a": (1, "a"), "b": (2, "b")}
 
 
-# Versions of the same columns.
+# Versions with the same columns.
 
 
 @EVERY_WAY
@@ -87,7 +87,7 @@ def test_restore_to_a_timestamp_before_an_add_sets_the_flag(table: Table) -> Non
     assert table.rows() == [(1,)]
 
 
-# Before a change of the columns.
+# Versions before a change of columns.
 
 
 @EVERY_WAY
@@ -117,7 +117,7 @@ def test_restore_to_before_an_add_sets_the_flag(
 
 @pytest.mark.matrix
 def test_restore_to_before_a_rename_and_its_reversal_keeps_the_flag_true(table: Table) -> None:
-    # Nothing differs but the flag: what keeps it can only be that it was true.
+    # The versions differ in nothing else, so only the earlier true flag can keep the flag true.
     table.create_tracked("a INT, b INT")
     table.alter("RENAME COLUMN b TO c")
     table.alter("RENAME COLUMN c TO b")
@@ -190,7 +190,7 @@ def test_restore_to_before_a_replacement_restores_its_columns(table: Table) -> N
     assert table.rows() == [(1, 10)]
 
 
-# Before tracking, before mapping.
+# Versions before tracking or before column mapping.
 
 
 def test_restore_to_before_tracking_of_a_mapped_table_keeps_tracking(table: Table) -> None:
@@ -213,7 +213,7 @@ def test_restore_to_before_tracking_of_a_mapped_table_keeps_tracking(table: Tabl
 def test_flag_is_true_after_a_protocol_downgrade_lost_the_feature(
     table: Table, conf: SetConf
 ) -> None:
-    # Delta puts the older protocol in place after the rules have run.
+    # Delta commits the older protocol after the rules have run.
     table.create("a INT", NAME_MODE)
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
     conf(DOWNGRADE, "true")

@@ -41,7 +41,7 @@ def filled(table: Table, *properties: str) -> Table:
 
 @made_once
 def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) -> Table:
-    """Creates a table with a new column `b`, whose first column `b` was dropped."""
+    """Makes a table whose column `b` was dropped, and which has a new column `b`."""
     filled(table, NAME_MODE, *([TRACKED] if is_tracked else []))
     table.alter("DROP COLUMN b")
     table.insert("(2)")
@@ -321,7 +321,7 @@ def test_change_feed_and_stream_are_refused_when_a_column_was_dropped_without_ma
 
 @made_once
 def removed_with_another_column(table: Table, *, is_mapped: bool = False) -> Table:
-    """Creates an unmapped table with a new `b`. Version 1 has the old one."""
+    """Makes an unmapped table with a new `b`. Version 1 contains the old `b`."""
     filled(table, TRACKED, *([NAME_MODE] if is_mapped else []))
     if not is_mapped:
         map_again(table)
@@ -333,7 +333,7 @@ def removed_with_another_column(table: Table, *, is_mapped: bool = False) -> Tab
 
 
 @pytest.mark.every_variant
-def test_change_feed_is_refused_when_restore_goes_to_a_version_before_mapping(
+def test_change_feed_is_refused_when_restore_selects_a_version_before_mapping(
     table: Table, tmp_path: Path
 ) -> None:
     removed_with_another_column(table)
@@ -406,7 +406,7 @@ def test_change_feed_is_read_when_unneeded_commits_were_deleted(
     table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
     table.insert("(1, 11)")
     table.alter("SET TBLPROPERTIES ('a' = 'b')")
-    assert changes(table, 1) == [(1, 11, "insert")]  # which makes the driver remember commits
+    assert changes(table, 1) == [(1, 11, "insert")]  # the driver then remembers the commits
     table.insert("(2, 22)")
     table.insert("(3, 33)")
     start = table.log.version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule process: one for a JVM, as the application says, and its life in the log."""
+"""Tests the rule process: one for each JVM, its interpreter, and its lines in the log."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from tests.support.session_conf import SetConf
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 
-# The program of the process.
+# The interpreter.
 
 
 @pytest.fixture
-def stranger(tmp_path: Path) -> Iterator[Path]:
-    """An interpreter that a session asks for; it never runs."""
+def unused_interpreter(tmp_path: Path) -> Iterator[Path]:
+    """Yields an interpreter that a session sets and that must not run."""
     script = tmp_path / "stranger"
     script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     script.chmod(0o755)
@@ -68,21 +68,24 @@ def stranger(tmp_path: Path) -> Iterator[Path]:
 )
 @pytest.mark.parametrize("key", [PYTHON, TIMEOUT])
 def test_session_may_not_configure_the_rule_process(
-    tracked: Table, stranger: Path, change: Callable[[SparkSession, str, str], object], key: str
+    tracked: Table,
+    unused_interpreter: Path,
+    change: Callable[[SparkSession, str, str], object],
+    key: str,
 ) -> None:
     with refused_with(STATIC_SETTING):
-        change(tracked.spark, key, str(stranger))
+        change(tracked.spark, key, str(unused_interpreter))
 
     add_column(tracked)
 
 
-def test_interpreter_set_in_a_session_is_ignored(tracked: Table, stranger: Path) -> None:
-    """A builder for a session that runs only warns; the JVM's own session state asks nobody."""
+def test_interpreter_set_in_a_session_is_ignored(tracked: Table, unused_interpreter: Path) -> None:
+    """A builder for a running session only warns. The rules never read the JVM's session state."""
     add_column(tracked)
     workers = rule_workers(jvm_pid(tracked.spark))
-    SparkSession.builder.config(PYTHON, str(stranger)).getOrCreate()
+    SparkSession.builder.config(PYTHON, str(unused_interpreter)).getOrCreate()
     state = tracked.spark._jsparkSession.sessionState().conf()
-    state.setConfString(PYTHON, str(stranger))
+    state.setConfString(PYTHON, str(unused_interpreter))
     state.setConfString(TIMEOUT, "soon")
 
     add_column(tracked)
@@ -92,7 +95,7 @@ def test_interpreter_set_in_a_session_is_ignored(tracked: Table, stranger: Path)
     assert rule_workers(jvm_pid(tracked.spark)) == workers
 
 
-# Its life.
+# Start, calls and end.
 
 
 def test_one_worker_serves_many_statements_and_two_threads(tracked: Table, table: Table) -> None:
@@ -116,7 +119,7 @@ def test_failed_call_does_not_fail_other_calls(
 ) -> None:
     table.create_tracked("a INT")
     version = tracked.log.version
-    # The first of two calls kills the worker, for which the second may be waiting.
+    # The first of two calls kills the worker. The second call may wait for the same worker.
     rules(
         """
         if "fails" in request:
@@ -140,7 +143,7 @@ def test_failed_call_does_not_fail_other_calls(
 
 @pytest.fixture
 def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
-    """Returns the log lines about the process since its first start, each with its level."""
+    """Yields a function that returns the log lines about the process since its first start."""
     with session_log(spark, "sparkext.process") as lines:
         for worker in rule_workers(jvm_pid(spark)):
             kill(worker)
@@ -204,7 +207,7 @@ def test_token_is_on_standard_input_only(
 
 
 def evolve_under(home: Path, jars: list[str], options: str) -> str:
-    """Tracks a table in a JVM with these options; what that JVM calls its loopback address."""
+    """Tracks a table in a JVM with these options, and returns the loopback address of the JVM."""
     spark = session(home, jars).config("spark.driver.extraJavaOptions", options).getOrCreate()
     track_a_table(spark, home / "t")
     jvm: Any = spark._jvm
@@ -229,7 +232,7 @@ def test_worker_is_reached_with_any_preferred_loopback_address(
 
 
 def worker_outlives_its_jvm(home: Path, jars: list[str]) -> bool:
-    """Kills the JVM of a session with a rule process; whether that still runs 10 s later."""
+    """Kills the JVM of a session, and returns whether its rule process runs 10 s later."""
     spark = session(home, jars).getOrCreate()
     Table(spark, home / "t").create_tracked()
     jvm = jvm_pid(spark)

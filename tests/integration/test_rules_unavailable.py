@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule process fails, hangs or talks nonsense: nothing is committed, and the next call works.
+"""Tests that a rule process that fails, hangs or answers nonsense commits nothing.
 
-Each fault is an interpreter of its own: a script that stands in for Python. Where the fault is in
-a call, it runs the worker's own code with other rules.
+The next call works. Each fault is an interpreter: a script instead of Python. A fault in a call
+runs the worker's own code with other rules.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tests.support.table_log import FLAG
 
 
 def refusal_then_recovery(table: Table, driver_conf: SetConf) -> AnalysisException:
-    """The same, after which the next change works, in a fresh process."""
+    """Returns the error of a change, and asserts that the next change succeeds in a new process."""
     refused = refusal(table)
     version = table.log.version
     driver_conf(PYTHON, sys.executable)
@@ -53,12 +53,12 @@ def refusal_then_recovery(table: Table, driver_conf: SetConf) -> AnalysisExcepti
 def assert_unavailable(
     error: AnalysisException, command: str, *, exit_code: str, stderr: str = ""
 ) -> None:
-    told = parameters(error)
+    params = parameters(error)
 
     assert error.getCondition() == "USAGE_TRACKING_RULES_UNAVAILABLE"
     assert error.getSqlState() == "58000"
-    assert told.pop("reason")
-    assert told == {"command": command, "exitCode": exit_code, "stderr": stderr}
+    assert params.pop("reason")
+    assert params == {"command": command, "exitCode": exit_code, "stderr": stderr}
 
 
 def assert_malformed(error: AnalysisException) -> None:
@@ -150,9 +150,9 @@ def test_time_limit_that_is_no_duration_is_refused(
 
     assert error.getCondition() == "USAGE_TRACKING_INVALID_SETTING"
     assert error.getSqlState() == "22023"
-    told = parameters(error)
-    assert told.pop("expected")
-    assert told == {"setting": TIMEOUT, "value": timeout}
+    params = parameters(error)
+    assert params.pop("expected")
+    assert params == {"setting": TIMEOUT, "value": timeout}
 
 
 @pytest.mark.parametrize("port", ["nonsense", "", "-1", "0", "99999", "1", "12 34", "x" * 100_000])
@@ -235,7 +235,7 @@ def test_worker_that_fails_outside_the_rules_is_replaced(
 def test_failed_worker_is_not_called_again(
     tracked: Table, driver_conf: SetConf, rules: Callable[..., str], tmp_path: Path, fault: str
 ) -> None:
-    """The interpreter stays the same; the fault comes once."""
+    """The interpreter is the same, and the fault happens once."""
     failed = tmp_path / "failed"
     rules(
         f"""
@@ -267,7 +267,7 @@ def test_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> None:
     assert rule_workers(jvm_pid(tracked.spark)).isdisjoint({idle})
 
 
-# The rules answer, and it is no answer.
+# The rules send an invalid answer.
 
 
 @pytest.mark.parametrize(
@@ -292,9 +292,7 @@ def test_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> None:
         '{"error": "refused"}',
     ],
 )
-def test_text_that_is_no_answer_is_refused(
-    tracked: Table, rules: Callable[..., str], answer: str
-) -> None:
+def test_invalid_answer_is_refused(tracked: Table, rules: Callable[..., str], answer: str) -> None:
     rules(f"return {answer!r}")
 
     error = refusal(tracked)
@@ -304,7 +302,7 @@ def test_text_that_is_no_answer_is_refused(
 
 
 @pytest.mark.parametrize("answer", [None, 42, True, 1.5, b"bytes"])
-def test_answer_that_is_no_text_is_refused(
+def test_answer_that_is_not_text_is_refused(
     tracked: Table, rules: Callable[..., str], answer: object
 ) -> None:
     rules(f"return {answer!r}")
@@ -341,7 +339,7 @@ def test_long_answer_is_cut_in_the_error(tracked: Table, rules: Callable[..., st
 def test_rows_that_do_not_fit_are_refused(
     tracked: Table, rules: Callable[..., str], answer: str
 ) -> None:
-    """Spark's own reader makes no row of them, or null."""
+    """Spark's own reader would return no row, or null."""
     rules(f"return {answer!r}")
 
     with pytest.raises(AnalysisException) as refused:
@@ -380,7 +378,7 @@ def test_missing_removal_stage_counts_as_not_reached(
 
 
 @pytest.mark.parametrize("missing", ["condition", "sqlState", "message", "parameters"])
-def test_refusal_that_lacks_something_is_refused(
+def test_incomplete_refusal_is_refused(
     tracked: Table, rules: Callable[..., str], missing: str
 ) -> None:
     whole = {"condition": "C", "sqlState": "22023", "message": "Cannot.", "parameters": {}}
@@ -428,9 +426,8 @@ def test_rule_that_raises_is_named_with_its_traceback(
     assert "broken_rule" in parameters(error)["traceback"]
 
 
-# Other tables and other work go on. Of an untracked table the rules are asked by three things
-# only: a table function, the creation of any table where mapped ones are tracked by default (the
-# rules decide which are mapped), and a metadata change where a flag was left over.
+# Statements that need no rule succeed. On untracked tables, the rules are called by a table
+# function, by CREATE if mapped tables are tracked by default, and if a stale flag exists.
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that start with the extension, and sessions that must not start."""
+"""Tests sessions that start with the extension, and sessions that must not start."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
     return ended, unknown is None
 
 
-# Spark logs a warning for a NoClassDefFoundError, as of a release that lacks a class.
+# Spark only logs a warning for a NoClassDefFoundError, as if a release lacked a class.
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [
@@ -89,7 +89,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
             "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]",
             marks=pytest.mark.matrix,
         ),
-        # Our own errors are missing as well.
+        # The classes of our errors are missing too.
         pytest.param(
             ["sql/TableFunction", "common/UsageTrackingErrors"],
             "java.lang.IllegalStateException",
@@ -134,7 +134,7 @@ def test_session_without_delta_does_not_start(tmp_path: Path) -> None:
 
 
 def with_changed_delta(jars: list[str], to: Path, *changes: tuple[str, str, str]) -> list[str]:
-    """Returns the jars, Delta's with another text in the constants of some classes."""
+    """Returns the jars with other texts in constants of some classes of Delta."""
     changed = {entry: with_other_name(text, other) for entry, text, other in changes}
     return [
         changed_jar(jar, to, changed) if "delta-spark" in Path(jar).name else jar for jar in jars
@@ -158,7 +158,7 @@ def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | No
 def test_delta_is_refused_when_a_hook_does_not_match_or_a_called_method_is_missing(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
-    """Delta has the version of a vendor."""
+    """The version of Delta is a vendor's."""
     version = f"{DELTA_VERSION}.5.2"
     other = with_changed_delta(
         delta_jars,
@@ -175,7 +175,7 @@ def test_delta_is_refused_when_a_hook_does_not_match_or_a_called_method_is_missi
             "runOptimizeBinJob",
             "runVendorsBinJob",
         ),
-        # A method that our classes call, and no hook names.
+        # A method that only our classes call.
         (
             "org/apache/spark/sql/delta/DeltaErrors.class",
             "cannotModifyTableProperty",
@@ -231,7 +231,7 @@ def log_of_a_start(home: Path, jars: list[str]) -> tuple[list[str], str | None]:
     """Returns the log of our classes at a start, and the condition of a function call."""
     log = home / "log"
     with log.open("w") as file:
-        os.dup2(file.fileno(), sys.stderr.fileno())  # the JVM's too, which starts after this
+        os.dup2(file.fileno(), sys.stderr.fileno())  # the JVM starts later, and uses it too
     spark = session(home, jars).config("spark.log.level", "WARN").getOrCreate()
     table = Table(spark, home / "t").create("a INT", TRACKED, NAME_MODE)
     table.alter("ADD COLUMN b INT")
@@ -315,7 +315,7 @@ def session_after_a_plain_one(home: Path, jars: list[str]) -> dict[str, str] | N
         refused = {"condition": error.condition, "sql_state": error.sql_state, **error.params}
     stop()
     track_a_table(spark_ext.configure(session(home)).getOrCreate(), home / "t")
-    # The context that runs now has the extension.
+    # The running context has the extension.
     spark_ext.configure(SparkSession.builder).getOrCreate()
     return refused
 
@@ -335,7 +335,7 @@ def test_session_works_when_delta_was_loaded_before_the_extension(
     assert_tracked(tmp_path / "t")
 
 
-# configure(), which starts no session.
+# `configure`, which starts no session.
 
 
 def options_of(builder: SparkSession.Builder) -> dict[str, str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions with Delta's extension and ours, in which nobody set `spark.sql.catalog.spark_catalog`.
+"""Tests sessions with both extensions and without `spark.sql.catalog.spark_catalog`.
 
-What concerns Delta tables is refused there, since part of it would pass Delta by; the rest runs.
+Statements on Delta tables are refused, since some would bypass Delta. Other statements run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.matrix  # its two sessions with Hive take a minute
 
 Outcomes = dict[str, Failure | None]
 
-# {t} is a tracked table, by its name or its path, {new} a table that does not exist.
+# `{t}` is a tracked table by its name or its path, and `{new}` a table that does not exist.
 OF_ANY_TABLE = [
     "SELECT * FROM {t}",
     "SELECT 1 WHERE 1 IN (SELECT a FROM {t})",
@@ -71,7 +71,7 @@ BUILDERS: dict[str, Callable[[SparkSession, str], object]] = {
     ),
     "DeltaTable.delete": lambda spark, path: DeltaTable.forPath(spark, path).delete(),
 }
-# Spark drops what its catalog has of a Delta table, with Delta's catalog or without.
+# Spark drops the entry of a Delta table in its catalog, with and without Delta's catalog.
 OF_NAMED_TABLES = ["DROP TABLE {t}", "TRUNCATE TABLE {t}", "ALTER TABLE {t} RENAME TO {new}"]
 OF_OTHER_TABLES = [
     "SELECT 1",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each vendor setting has an effect here, and a test can disable it."""
+"""Tests that each vendor setting has an effect here, and that a test can disable it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.support import vendors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.session_conf import session_conf
 
-# All but what shows in no table.
+# The settings that change a table.
 SHOWN = vendors.SETTINGS.keys() - {"adaptive"}
 
 
 def write(table: Table, *, mode: str = "append", partition: str = "x") -> None:
-    """Two tasks, each with a row of one partition."""
+    """Writes by two tasks, each with a row of one partition."""
     rows = table.spark.range(2, numPartitions=2).selectExpr(
         "CAST(id AS INT) id", f"'{partition}' p"
     )
@@ -23,7 +23,7 @@ def write(table: Table, *, mode: str = "append", partition: str = "x") -> None:
 
 
 def found(table: Table) -> dict[str, bool]:
-    """Which of the settings were on, by what they did."""
+    """Returns whether each setting was on, by its effect."""
     table.create("id INT, p STRING", TRACKED, NAME_MODE, partitioned_by="p")
     write(table)
     log = table.log

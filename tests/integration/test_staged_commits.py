@@ -30,7 +30,7 @@ def managed(spark: SparkSession) -> Iterator[Table]:
 
 @pytest.fixture
 def changed(managed: Table) -> Table:
-    """A table with three accepted staged commits, and one that its catalog has not accepted."""
+    """Returns a table with three staged commits, and one that the catalog did not accept."""
     managed.insert("(1, 'x', 7)")
     managed.alter("RENAME COLUMN a TO c")
     managed.alter("DROP COLUMN d")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stale plans: a DeltaTable, a DataFrame or a view that was analysed before physical names changed.
+"""Tests stale plans: DeltaTables, DataFrames and views analysed before physical names changed.
 
 Delta keeps their analysis. If the analysis no longer fits the files, the statement that uses the
 analysis is refused and the table is unchanged.
@@ -73,7 +73,7 @@ def remove_mapping_and_add(table: Table) -> None:
 
 
 def and_remove_mapping(change: Change) -> Change:
-    """Adds a removal, after which physical names do not show the earlier change."""
+    """Adds a removal, which hides the earlier change: physical names equal logical names again."""
     return in_turn(change, remove_mapping)
 
 
@@ -212,7 +212,7 @@ USES: dict[str, Callable[[Held], object]] = {
     "read in a subquery": lambda held: held.spark.sql(
         f"SELECT * FROM {held.table.name} WHERE a IN (SELECT a FROM held)"
     ).collect(),
-    # If there are no deletion vectors, Delta computes these from the log only.
+    # If the table has no deletion vectors, Delta computes these from the log only.
     "append a maximum": lambda held: held.write(held.frame.selectExpr("max(a) AS a")),
     "read a maximum after a fresh one": lambda held: held.spark.sql(
         f"SELECT max(a) FROM {held.table.name} UNION ALL SELECT max(a) FROM held"
@@ -457,7 +457,7 @@ def test_stale_plan_is_refused_when_folder_was_replaced_by_a_copy(
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
 
-def test_streaming_sink_is_refused_whatever_the_settings_of_delta(
+def test_streaming_sink_is_refused_with_every_setting_of_delta(
     table: Table, tmp_path: Path, conf: SetConf
 ) -> None:
     tracked(table, before=rename)
@@ -484,7 +484,7 @@ def test_streaming_sink_is_refused_whatever_the_settings_of_delta(
 # Other changes of columns.
 
 
-# The columns, a row, and the struct that changes.
+# The columns, a row, and the path of the struct that changes.
 NESTED = {
     "struct": ("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s"),
     "array": ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element"),
@@ -618,7 +618,7 @@ def test_rewrite_of_rows_is_refused_when_row_tracking_was_enabled(table: Table) 
     ids=["both", "row index", "checked", "skipping"],
 )
 @pytest.mark.every_variant
-def test_write_is_refused_whatever_the_settings_of_delta(
+def test_write_is_refused_with_every_setting_of_delta(
     table: Table, conf: SetConf, settings_off: list[str]
 ) -> None:
     tracked(table, before=rename)
@@ -641,7 +641,7 @@ def test_read_outside_of_a_write_follows_the_setting_of_delta(table: Table, conf
     assert sorted(held.frame.select("a").collect()) == [(1,), (2,)]
 
 
-# A stream that uses one DeltaTable for all of its batches.
+# A stream that uses one DeltaTable for all batches.
 
 
 def test_running_stream_stops_when_its_delta_table_is_stale(table: Table, tmp_path: Path) -> None:

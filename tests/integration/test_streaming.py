@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams: a sink that evolves the schema or creates a table, a source whose schema changes."""
+"""Tests sinks that evolve the schema or create a table, and sources whose schema changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(rows: DataFrame, target: Path, mode: str = "append", **options: str) -> 
 
 
 def condition_of_failure(rows: DataFrame, target: Path) -> str:
-    """The condition of what ended a stream; Spark's own is always STREAM_FAILED."""
+    """Returns the condition of the cause; Spark's own condition is always STREAM_FAILED."""
     query = start_sink(rows, target)
     with pytest.raises(StreamingQueryException):
         query.awaitTermination()
@@ -40,13 +40,13 @@ def stream(table: Table, **options: str) -> DataFrame:
 
 
 def stream_with_schema_log(table: Table, target: Table) -> DataFrame:
-    """A stream of the table as the schema log knows it by now: to be made anew for each start."""
+    """Returns a stream with a schema log. Each start needs a new one, which reads the log again."""
     return stream(table, schemaTrackingLocation=str(checkpoint_of(target.path) / "schemas"))
 
 
 @pytest.fixture
 def source(table: Table) -> Table:
-    """An untracked table that feeds a stream."""
+    """Returns an untracked table that feeds a stream."""
     feed = Table(table.spark, table.path.with_name("source"))
     return feed.create("a INT, b INT, s STRUCT<x: INT, y: INT>")
 
@@ -126,7 +126,7 @@ def test_sink_writes_under_the_physical_names_after_a_rename(source: Table, tabl
     assert table.rows() == [(1, 2), (3, 4)]
 
 
-# The source: Delta decides what a stream may read, tracked or not.
+# The source. Delta decides what a stream may read, tracked or not.
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_source_with_a_schema_log_reads_across_a_change(
 def test_source_with_a_schema_log_reads_across_removal_and_align(
     table: Table, target: Table, conf: SetConf, act: str, flag: str
 ) -> None:
-    """Without one it stops for ever. A column that was renamed looks as if it were so again."""
+    """Without a schema log, the stream stops at each start: the rename seems to happen again."""
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     if flag == "true":

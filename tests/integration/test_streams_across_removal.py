@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams that continue with their own checkpoints after their table removed column mapping."""
+"""Tests streams that continue with their checkpoints after their table removed column mapping."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_stream_within_a_version_of_many_files_continues(table: Table, tmp_path:
     )
 
 
-def test_running_stream_asks_for_a_restart_and_then_reads_each_row_once(
+def test_running_stream_fails_until_a_restart_and_then_reads_each_row_once(
     table: Table, tmp_path: Path
 ) -> None:
     stream = Stream(used(table), tmp_path / "s")
@@ -281,7 +281,7 @@ def test_stream_of_a_table_with_readable_names_continues(table: Table, tmp_path:
     assert stream.run() == numbered(1, 2, 3)
 
 
-def test_stream_continues_when_mapping_came_and_went_without_changing_names(
+def test_stream_continues_when_mapping_was_enabled_and_removed_without_changing_names(
     table: Table, tmp_path: Path
 ) -> None:
     table.create("k INT, b INT", TRACKED)
@@ -305,7 +305,7 @@ def test_stream_continues_when_mapping_came_and_went_without_changing_names(
 def test_committed_batch_across_a_removal_that_changed_no_name_is_planned_again(
     table: Table, tmp_path: Path
 ) -> None:
-    """Delta itself allows such a batch, and a stream plans its last batch again when it starts."""
+    """Delta itself allows such a batch. A stream plans its last batch again when it starts."""
     table.create_tracked("k INT, b INT")
     stream = Stream(table, tmp_path / "s", startingVersion="0")
     table.insert("(1, 10)")
@@ -385,7 +385,7 @@ def test_column_with_the_name_of_a_dropped_column_is_null_before(
 def test_two_removals_with_an_added_column_in_between_are_crossed(
     table: Table, tmp_path: Path, added: str
 ) -> None:
-    """The name `a` is in older files, as the physical name of `k`."""
+    """Older files contain the name `a` as the physical name of `k`."""
     stream = Stream(used(table), tmp_path / "s")
     stream.run()
     table.insert("(3, 30)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Surveys of schemas, catalogs and paths, with broken tables among them."""
+"""Tests surveys of schemas, catalogs and paths, with broken tables among them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.table_log import TableLog
 
 pytestmark = [
     pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
-    # The first test that runs leaves the broken tables of the schema to the audit.
+    # After the first test, the audit finds the broken tables of the schema.
     pytest.mark.broken_table("unreadable_schema", "log_without_start"),
 ]
 
@@ -529,12 +529,12 @@ def test_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: Path
 
     try:
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(survey, spark, "lake.slow")
+            running_survey = pool.submit(survey, spark, "lake.slow")
             wait_for(3, "ListingCatalog.loadTable")
             (caller,) = running("sparkext.sql.InParallel.map")
             caller.interrupt()
             with pytest.raises(Exception, match="InterruptedException"):
-                asked.result(30)
+                running_survey.result(30)
             wait_for(0, "ListingCatalog.loadTable")
     finally:
         shutil.rmtree(lake / "slow")
@@ -601,7 +601,7 @@ def test_command_fails_when_a_schema_does_not_exist(
     assert (printed.out, printed.err[:19]) == ("", "[SCHEMA_NOT_FOUND] ")
 
 
-# Each starts a session of its own in one JVM, since the first one stops its session.
+# The first call stops its session, so each call starts a session in the same JVM.
 SURVEY_AND_AUDIT = """
 import sys
 from spark_ext.__main__ import main

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which table `UsageTracking` and the table functions act on: by odd names, paths and catalogs."""
+"""Tests which table `UsageTracking` and the functions use: odd names, paths and catalogs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.table_log import TableLog
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 SUBSTITUTE = "spark.sql.variable.substitute"
 
-# Spark would put a value in these places, or nothing.
+# Spark would substitute a value, or nothing, in these names.
 VARIABLES = ["a${spark.app.name}", "$${env:HOME}", "${sparkext.unset}b", "${nothing}${x}"]
 ODD = [
     *VARIABLES,
@@ -46,7 +46,7 @@ NAMED_ODD = [*(name for name in ODD if "\n" not in name), "a/* c */b"]
 
 
 def substituted(name: str, spark: SparkSession) -> str:
-    """The name that Spark would make of it in a statement."""
+    """Returns the name into which Spark would change a name in a statement."""
     values = {
         "${spark.app.name}": str(spark.conf.get("spark.app.name")),
         "${env:HOME}": os.environ["HOME"],
@@ -64,7 +64,7 @@ def operations(log: TableLog) -> list[str]:
 
 
 def act(usage: UsageTracking) -> None:
-    """Every statement that there is for a table whose flag is false, each of them once."""
+    """Runs each statement for a table whose flag is false once."""
     assert usage.has_dropped_or_renamed is False
     usage.disable()
     assert usage.has_dropped_or_renamed is None
@@ -78,7 +78,7 @@ ACTED = ["WRITE", "DROP FEATURE", "SET TBLPROPERTIES", "REMOVE COLUMN MAPPING"]
 
 @pytest.fixture
 def query_log() -> Iterator[list[str]]:
-    """The errors in queries that PySpark logs."""
+    """Yields the errors of queries that PySpark logs."""
     records: list[str] = []
 
     class Kept(logging.Handler):
@@ -117,14 +117,14 @@ def test_error_in_a_query_of_the_user_is_logged_as_before(
 
 @pytest.fixture(scope="module")
 def other_catalog(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A second catalog `other`, and the folder of its tables."""
+    """Adds the catalog `other`, and returns the folder of its tables."""
     home = tmp_path_factory.mktemp("other")
     return add_catalog(spark, home, "other", "PathCatalog")
 
 
 @pytest.fixture
 def other(spark: SparkSession, other_catalog: Path, tmp_path: Path) -> Iterator[Path]:
-    """The folder of a schema of `other` of its own; afterwards none of them is in use."""
+    """Yields the folder of a new schema of `other`, and leaves the schema afterwards."""
     yield other_catalog / tmp_path.name
     spark.sql("USE spark_catalog.default")
 
@@ -161,7 +161,7 @@ def test_text_that_is_no_table_name_is_refused(spark: SparkSession, name: str) -
 
 
 def test_name_longer_than_any_tables_is_not_read(spark: SparkSession) -> None:
-    """A short statement makes names of any length, and Spark takes minutes to read such a one."""
+    """A short statement can make a long name, and Spark takes minutes to parse it."""
     with refusal("USAGE_TRACKING_INVALID_TABLE_NAME") as refused:
         spark.sql("SELECT * FROM column_mapping(repeat('a-', 20000))")
 
@@ -192,7 +192,7 @@ def test_name_that_is_no_text_is_refused(spark: SparkSession, name: object) -> N
         ("no_such_catalog.a.b", "REQUIRES_SINGLE_PART_NAMESPACE"),
     ],
 )
-def test_name_of_nothing_is_refused(spark: SparkSession, name: str, condition: str) -> None:
+def test_name_without_a_table_is_refused(spark: SparkSession, name: str, condition: str) -> None:
     with refusal(condition):
         UsageTracking.forName(spark, name)
     with refusal(condition):
@@ -236,7 +236,7 @@ def test_table_behind_a_temporary_view_of_its_name_is_refused(named_table: Table
 
 @pytest.mark.parametrize("inside", ["@v0", "/a=1", "/_delta_log", "/.."])
 def test_path_below_a_table_is_refused(table: Table, inside: str) -> None:
-    """Delta takes a partition's path, and one with a version, for that of the whole table."""
+    """For Delta, the path of a partition and a path with a version mean the whole table."""
     table.create_tracked("a INT, b INT", partitioned_by="a")
     table.insert("(1, 1)")
     path = f"{table.path}{inside}"
@@ -421,7 +421,7 @@ def test_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
     assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
 
 
-# One name, several catalogs and schemas.
+# The same name in several catalogs and schemas.
 
 
 def test_name_resolves_as_in_sql(spark: SparkSession, other: Path) -> None:
@@ -439,7 +439,7 @@ def test_name_resolves_as_in_sql(spark: SparkSession, other: Path) -> None:
 def test_name_of_two_tables_is_refused(
     named_table: Table, other_catalog: Path, other: Path, name: str
 ) -> None:
-    """`DeltaTable.forName` looks into the session catalog, SQL into the current one."""
+    """`DeltaTable.forName` reads the session catalog, and SQL reads the current catalog."""
     spark = named_table.spark
     named_table.create_tracked("a INT")
     log = TableLog(other_catalog / "default" / "named")
@@ -519,7 +519,7 @@ def test_name_resolves_to_the_same_table_after_use(named_table: Table, name: str
 def test_name_resolves_to_the_same_table_when_letter_case_matters(
     named_table: Table, conf: SetConf
 ) -> None:
-    """Two tables whose names differ in case: without case, every such name means the lower one."""
+    """Without letter case, every such name means the table in lower case."""
     spark = named_table.spark
     if spark.conf.get("spark.sql.catalogImplementation") == "hive":
         pytest.skip("a Hive metastore has no two such names")
@@ -592,7 +592,7 @@ def test_statements_of_a_removal_stage_name_their_table(named_table: Table) -> N
 
 
 def test_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark substitutes variables as in any statement; the result is the name."""
+    """Spark substitutes variables as in any statement, and the result is the name."""
     log = write_tracked(spark, tmp_path / "a${x}")
     write_tracked(spark, tmp_path / "a")
 

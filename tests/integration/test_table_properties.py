@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE SET and UNSET TBLPROPERTIES, column mapping switched off and on among them."""
+"""Tests ALTER TABLE SET and UNSET TBLPROPERTIES, also those that change column mapping."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def flag(request: pytest.FixtureRequest) -> str:
 
 @made_once
 def create_with_flag(table: Table, flag: str) -> None:
-    """A tracked table with columns a and b and one row, whose flag is as given."""
+    """Makes a tracked table with two columns, one row and this flag."""
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     if flag == "true":
@@ -34,8 +34,8 @@ def assert_next_column_follows(table: Table, flag: str) -> None:
     assert table.rows("a, b") == [(1, "x")]
 
 
-# Delta alone sees them when the table has left.
-REFUSED_BESIDE_THE_REMOVAL = [
+# Delta would refuse these properties only after the removal.
+REFUSED_WITH_THE_REMOVAL = [
     ("'delta.feature.nonsense' = 'supported'", "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG"),
     ("'delta.feature.deletionVectors' = 'no'", "DELTA_UNSUPPORTED_FEATURE_STATUS"),
     ("'delta.constraints.c' = 'a > 0'", "DELTA_ADD_CONSTRAINTS"),
@@ -56,7 +56,7 @@ REFUSED_BESIDE_THE_REMOVAL = [
 ]
 
 
-@pytest.mark.parametrize(("property_", "condition"), REFUSED_BESIDE_THE_REMOVAL)
+@pytest.mark.parametrize(("property_", "condition"), REFUSED_WITH_THE_REMOVAL)
 def test_mapping_is_kept_when_a_property_beside_the_mode_is_refused(
     table: Table, flag: str, property_: str, condition: str
 ) -> None:
@@ -139,7 +139,7 @@ def test_unrelated_properties_keep_the_flag_and_the_names(table: Table, flag: st
 @pytest.mark.parametrize(
     "change",
     [
-        # Delta lets these through and keeps what they name.
+        # Delta accepts these statements, and keeps the properties.
         "UNSET TBLPROPERTIES ('delta.columnMapping.maxColumnId')",
         f"UNSET TBLPROPERTIES ('delta.feature.{FEATURE}')",
         "SET TBLPROPERTIES ('delta.minWriterVersion' = '2')",
@@ -159,7 +159,7 @@ def test_properties_of_tracking_and_mapping_are_kept(table: Table, flag: str, ch
     assert table.log.physical_names == before.physical_names
 
 
-# Column mapping switched off and on again.
+# Column mapping that is removed and enabled again.
 
 
 @pytest.mark.every_variant

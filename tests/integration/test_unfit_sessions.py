@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that Spark starts without the extension, and jars of several versions."""
+"""Tests sessions that Spark starts without the extension, and jars of several versions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def refusal_of_configure() -> tuple[str, str, dict[str, str]] | None:
     return None
 
 
-# A JVM that was started without our jar, or without Delta's, takes neither later.
+# A JVM that started without our jar or Delta's jar accepts neither later.
 
 
 def configured_after_sessions(
@@ -79,7 +79,7 @@ def test_configure_refuses_a_jvm_without_the_jars(
     assert stopped == (WITHOUT_JARS, "55000", {"missing": missing})
 
 
-# A Delta for another Spark, which its class files name.
+# A Delta for another Spark, which is visible in its class files.
 
 STREAMING = "org/apache/spark/sql/execution/streaming"
 MARKS = {
@@ -156,7 +156,7 @@ def tracked_with_two(home: Path, delta_jars: list[str], other: str, parent: bool
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("parent", [False, True], ids=["one loader", "two loaders"])
-def test_two_jars_of_ours_are_accepted_when_they_are_alike(
+def test_two_jars_of_ours_are_accepted_when_they_are_equal(
     tmp_path: Path, delta_jars: list[str], parent: bool
 ) -> None:
     copy = shutil.copy(our_jar(), tmp_path / "copy.jar")

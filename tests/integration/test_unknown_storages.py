@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements name a data file on a storage that the session has no class for."""
+"""Tests that statements name a data file whose storage has no class in the session."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.support.delta_table import Table, refusal
 from tests.support.releases import PURGES
 from tests.support.removal import (
     counts,
-    disable,
     insert_one_file,
+    unmap,
     untouched,
 )
 from tests.support.variants import in_matrix
 
-# Delta asks for the class of each file that OPTIMIZE may merge.
+# Delta needs the class for each file that OPTIMIZE may merge.
 pytestmark = [
     pytest.mark.without("optimize-write", "auto-compact"),
     pytest.mark.broken_table("file_missing", "file_unreadable", "statistics_names"),
@@ -92,5 +92,5 @@ def test_removal_succeeds_once_the_file_is_removed(
     removed = {"path": NO_SCHEME, "deletionTimestamp": 1, "dataChange": True}
     table.log.append_foreign({"remove": removed})
 
-    assert counts(disable(table)) == (0, 1, 0)
+    assert counts(unmap(table)) == (0, 1, 0)
     assert table.rows() == [(1, "x")]

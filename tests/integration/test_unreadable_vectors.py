@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements fail before a commit if a deletion vector is missing or broken."""
+"""Tests that statements fail before a commit if a deletion vector is missing or broken."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.removal import (
     data_files,
-    disable,
     insert_one_file,
     live,
+    unmap,
     untouched,
 )
 from tests.support.variants import in_matrix
@@ -79,13 +79,15 @@ def refused(table: Table, file: Path, statement: Callable[[Table], object]) -> N
 
 
 @BREAKING
-def test_removal_fails(deleted: Table, break_it: Callable[[Path], None]) -> None:
+def test_removal_fails_when_a_vector_is_unreadable(
+    deleted: Table, break_it: Callable[[Path], None]
+) -> None:
     deleted.alter("RENAME COLUMN b TO c")
     file = vector_file(deleted)
     content = file.read_bytes()
     break_it(file)
 
-    refused(deleted, file, disable)
+    refused(deleted, file, unmap)
     refused(
         deleted,
         file,
@@ -93,11 +95,11 @@ def test_removal_fails(deleted: Table, break_it: Callable[[Path], None]) -> None
     )
 
     file.write_bytes(content)
-    disable(deleted)
+    unmap(deleted)
     assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
 
 
-def test_align_names_fails(deleted: Table) -> None:
+def test_align_names_fails_when_a_vector_is_unreadable(deleted: Table) -> None:
     deleted.alter("RENAME COLUMN b TO c")
     file = vector_file(deleted)
     content = file.read_bytes()
@@ -116,13 +118,13 @@ def test_align_names_fails(deleted: Table) -> None:
 
 
 def renamed_back(table: Table) -> None:
-    """The data file would be kept."""
+    """Makes a table whose data file a removal would keep."""
     table.alter("RENAME COLUMN b TO c")
     table.alter("RENAME COLUMN c TO b")
 
 
 def without_statistics(table: Table) -> None:
-    """Delta would rewrite the data file."""
+    """Makes a table whose data file Delta would rewrite."""
     table.alter("RENAME COLUMN b TO c")
     (add,) = [add for add in live(table.log).values() if "deletionVector" in add]
     table.log.append_foreign({"add": {**add, "stats": "{}", "dataChange": False}})
@@ -138,12 +140,14 @@ def test_removal_fails_when_the_data_file_is_not_copied(
     file = vector_file(deleted)
     file.unlink()
 
-    refused(deleted, file, disable)
+    refused(deleted, file, unmap)
 
 
 @BROKEN
 @BREAKING
-def test_purge_fails(deleted: Table, break_it: Callable[[Path], None]) -> None:
+def test_purge_fails_when_a_vector_is_unreadable(
+    deleted: Table, break_it: Callable[[Path], None]
+) -> None:
     deleted.alter("DROP COLUMN d")
     file = vector_file(deleted)
     break_it(file)
@@ -155,6 +159,6 @@ def test_purge_fails(deleted: Table, break_it: Callable[[Path], None]) -> None:
 def test_metadata_only_removal_reads_no_vector(deleted: Table) -> None:
     vector_file(deleted).unlink()
 
-    log = disable(deleted)
+    log = unmap(deleted)
 
     assert not log.actions("add")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that are not tracked, or not mapped: every route gives them the names of plain Delta."""
+"""Tests that untracked and unmapped tables get the names of plain Delta by every route."""
 
 from __future__ import annotations
 

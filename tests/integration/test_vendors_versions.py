@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparks and Deltas that a vendor changed, with the vendor's versions."""
+"""Tests Spark and Delta with changes and versions of vendors."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ Change = Callable[[bytes], bytes]
 
 
 def spark_of(vendor: Vendor, home: Path, delta_jars: list[str], **changed: Change) -> Path:
-    """Writes a Spark home like a vendor's, with Delta's jars, some of whose classes are changed."""
+    """Writes a Spark home of a vendor, with Delta's jars and some changed classes."""
     own = Path(pyspark.__file__).parent
     (home / "jars").mkdir(parents=True)
     for file in own.iterdir():
@@ -100,7 +100,7 @@ def with_text(old: str, new: str) -> Change:
 
 
 def vendors_session(home: Path, folder: Path) -> SparkSession:
-    """Starts a session of that Spark, to which the user adds our jar only."""
+    """Starts a session of a vendor's Spark, to which the user adds our jar only."""
     os.environ["SPARK_HOME"] = str(home)
     return session(folder, [our_jar()]).getOrCreate()
 
@@ -207,7 +207,7 @@ def test_delta_of_the_defaults_runs_unless_configure_replaces_it(
 
 @pytest.mark.skipif((SPARK, DELTA) != ("4.1.1", "4.2.0"), reason="of Dataproc 3.0's pair")
 def test_pair_is_served_when_a_vendor_mended_it(tmp_path: Path, delta_jars: list[str]) -> None:
-    """Spark 4.1.2 as it was released lacks a class that Delta 4.2.0 needs; one has it."""
+    """Spark 4.1.2 lacks a class that Delta 4.2.0 needs, and the vendor's Spark has it."""
     assert_served(Vendor("4.1.2", "4.2.0.dataproc-1"), tmp_path, delta_jars)
 
 
@@ -279,8 +279,8 @@ def test_package_needs_no_other_beside_a_vendors_spark(
 
 @pytest.mark.matrix
 def test_doctor_needs_no_other_package_beside_a_vendors_spark(alone: Callable[..., str]) -> None:
-    told = alone("-m", "spark_ext", "doctor", "--json")
+    printed = alone("-m", "spark_ext", "doctor", "--json")
 
-    statuses = {finding["check"]: finding["status"] for finding in json.loads(told)["findings"]}
+    statuses = {finding["check"]: finding["status"] for finding in json.loads(printed)["findings"]}
     assert [statuses[check] for check in ("spark", "defaults", "delta")] == [OK, NOTE, NOTE]
     assert statuses["configure"] == SKIPPED

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table functions show nothing of a table that the user may not read.
+"""Tests that table functions show nothing of a table that the user may not read.
 
-A check rule, a rule of the optimizer or a catalog refuses the user. The tests bring all three.
+A check rule, a rule of the optimizer or a catalog refuses the user. The tests add all three.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ STATEMENTS = [
     "CREATE TABLE guarded.copied USING delta AS SELECT * FROM {f}",
     "CACHE TABLE kept AS SELECT * FROM {f}",
 ]
-# The parts of Spark that refuse eve.
+# The part of Spark in which eve is refused.
 STAGES = ["check", "optimizer", "catalog"]
 
 
@@ -196,7 +196,7 @@ def test_python_calls_are_refused(eve: SparkSession, warehouse: Path) -> None:
 def test_audit_of_a_broken_table_is_refused(
     spark: SparkSession, eve: SparkSession, warehouse: Path, tmp_path: Path
 ) -> None:
-    """Delta cannot open it, so that nobody knows its columns."""
+    """Delta cannot load the table, so its columns are unknown."""
     path = tmp_path / "secret"
     (path / "_delta_log").mkdir(parents=True)
     (path / "_delta_log" / f"{0:020}.json").write_text('{"commitInfo":{}}\n')
@@ -209,11 +209,11 @@ def test_audit_of_a_broken_table_is_refused(
 
 @pytest.mark.parametrize("stage", ["check", "optimizer"])
 def test_results_of_another_user_are_refused(login: Login, stage: str) -> None:
-    """The rows are there; by a global view of them, and by the same call, they are not given."""
+    """Eve gets no rows by another user's global view or by the cached plan of the same call."""
     bob, eve = login("bob"), login("eve", stage)
-    asked = bob.sql(f"SELECT * FROM column_mapping('{by_name()}')").cache()
-    assert asked.count() == 2
-    asked.createOrReplaceGlobalTempView("asked")
+    answer = bob.sql(f"SELECT * FROM column_mapping('{by_name()}')").cache()
+    assert answer.count() == 2
+    answer.createOrReplaceGlobalTempView("asked")
     try:
         with refusal(CONDITION):
             eve.sql(f"SELECT * FROM column_mapping('{by_name()}')").collect()
@@ -221,7 +221,7 @@ def test_results_of_another_user_are_refused(login: Login, stage: str) -> None:
             with refusal(CONDITION):
                 eve.table("global_temp.asked").collect()
     finally:
-        asked.unpersist()
+        answer.unpersist()
         bob.catalog.dropGlobalTempView("asked")
 
 

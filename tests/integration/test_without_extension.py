@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracked tables, and clones of them, in a session of plain delta-spark."""
+"""Tests tracked tables, and clones of them, in a session of plain delta-spark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Plain = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plain]:
-    """Calls a function with a session of plain delta-spark, in the one process that has it."""
+    """Yields a function that runs functions with a plain session in one process."""
     home, jars = tmp_path_factory.mktemp("plain"), resolved_jars(spark)
     with new_process() as run:
         yield lambda function, *arguments: run(with_session, function, home, jars, *arguments)
@@ -49,19 +49,19 @@ Visit = tuple[
 
 
 def visit(spark: SparkSession, path: Path) -> Visit:
-    """The table's rows, how each write of it fails, and how asking for its tracking does."""
+    """Returns the rows, the error of each write, and the errors of `UsageTracking`."""
     table = Table(spark, path)
     failures = {
         write: failure_of(partial(spark.sql, write.format(t=table.name))) for write in WRITES
     }
     refusals = {
-        "name": asked(UsageTracking.forName, spark, str(path)),
-        "path": asked(UsageTracking.forPath, spark, path),
+        "name": conditions_of(UsageTracking.forName, spark, str(path)),
+        "path": conditions_of(UsageTracking.forPath, spark, path),
     }
     return table.rows(), failures, refusals
 
 
-def asked(
+def conditions_of(
     find: Callable[..., object], spark: SparkSession, table: str | Path
 ) -> tuple[str, str | None]:
     """Returns the condition of the refusal and that of Spark's error behind it."""
@@ -95,7 +95,7 @@ def test_tracked_table_can_be_read_and_not_written(table: Table, plain: Plain) -
 
 
 def audit_and_write(spark: SparkSession, path: Path) -> tuple[object, Failure | None]:
-    """The findings of an audit, and the refusal of a write after it."""
+    """Returns the findings of an audit, and the error of a write after the audit."""
     findings = spark_ext.audit(spark, path, progress=None).findings
     return findings, failure_of(lambda: spark.sql(WRITES[0].format(t=Table(spark, path).name)))
 
@@ -114,7 +114,7 @@ def test_audit_does_not_change_the_session(table: Table, plain: Plain) -> None:
 
 
 def clone_and_change(spark: SparkSession, source: Path, path: Path) -> None:
-    """A clone in which a column was dropped that stays in the files under its own name."""
+    """Makes a clone with a dropped column whose name in files is its logical name."""
     clone = Table(spark, path)
     spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE delta.`{source}`")
     clone.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
@@ -131,7 +131,7 @@ def test_clone_changed_without_the_extension_has_the_flag_true(table: Table, pla
     table.insert("(1, 'x')")
     clone = Table(table.spark, table.path.with_name("changed"))
     plain(clone_and_change, table.path, clone.path)
-    # Its flag is this table's from before the drop, and so is its creation time.
+    # The clone has the flag and the creation time of the source.
     assert (clone.log.is_tracked, clone.log.flag) == (False, "false")
     assert clone.log.metadata["createdTime"] == table.log.metadata["createdTime"]
 
@@ -145,7 +145,7 @@ def test_clone_changed_without_the_extension_has_the_flag_true(table: Table, pla
 
 
 def clone_and_drop(spark: SparkSession, source: Path, path: Path, *then: str) -> None:
-    """A clone without its source's column b, which stays in the files under its own name."""
+    """Makes a clone in which `b` was dropped. The files contain `b` under its logical name."""
     clone = Table(spark, path)
     spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE delta.`{source}`")
     for change in ("DROP COLUMN b", *then):
@@ -164,7 +164,7 @@ def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
     assert (clone.log.at(1).is_tracked, clone.log.at(1).flag) == (False, "false")
 
     clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
-    assert clone.log.flag == "false"  # by the RFC, of a table without column mapping
+    assert clone.log.flag == "false"  # by the RFC, since the table has no column mapping
     clone.restore(1)
     clone.alter("ADD COLUMN b INT")
 

@@ -60,10 +60,10 @@ def line_of(spark: str) -> str:
 def released(package: str) -> list[str]:
     """Returns all releases of a package that pip finds."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", package]
-    said = subprocess.run(pip, check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = [line for line in said.splitlines() if line.startswith(LISTED)]
+    printed = subprocess.run(pip, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = [line for line in printed.splitlines() if line.startswith(LISTED)]
     if len(found) != 1:
-        raise ValueError(f"Cannot read the versions of {package}: pip says\n{said}")
+        raise ValueError(f"Cannot read the versions of {package}: pip says\n{printed}")
     return found[0].removeprefix(LISTED).split(", ")
 
 

@@ -111,7 +111,7 @@ PLACES = (
     Place("README.md", r"(?<=^Spark )[\d.]+(?= or later)", SPARKS[0]),
     Place("README.md", r"(?<=with delta-spark )[\d.]+(?= or later)", DELTAS[0]),
     Place("docs/versions.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
-    Place("docs/versions.md", r"(?<=^Of delta-spark )[\d., ]+(?= there)", without_jars()),
+    Place("docs/versions.md", r"(?<=no jar of delta-spark )[\d., ]+(?=\.$)", without_jars()),
     Place("docs/install.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place("docs/tracking.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place(

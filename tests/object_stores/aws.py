@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`s3a:` for a Spark session: hadoop-aws and those modules of the AWS SDK that it needs.
+"""Gives a Spark session `s3a:`, by hadoop-aws and the modules of the AWS SDK that it needs.
 
-What hadoop-aws itself asks for is the SDK as one jar of 700 MB. These are 13 MB: S3, what copies
-and streams need, and STS, without which no credentials are found. Netty, Apache's HTTP client and
-the loggers are Spark's own.
+hadoop-aws depends on a jar of the whole SDK with 700 MB. The modules have 13 MB: S3, copies,
+streams, and STS, without which S3A finds no credentials. Spark contains Netty, Apache's HTTP client
+and the loggers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from pyspark.sql import SparkSession
 from tests.object_stores.fetched import alone, jars, whole, without
 from tests.object_stores.s3 import ACCESS_KEY, REGION, SECRET_KEY
 
-# The SDK and the accelerator of streams that a Hadoop was built with (hadoop-project-*.pom). 3.4.1
-# has no such stream, and does not mind the jar; of its SDK, 2.24.6, Maven Central has no
-# s3-transfer-manager.
+# The SDK and the analytics accelerator with which a Hadoop was built (hadoop-project-*.pom). 3.4.1
+# does not use the accelerator, and Maven Central lacks an s3-transfer-manager of its SDK 2.24.6.
 SDKS = {
     "3.4.1": ("2.24.8", "1.2.1"),
     "3.4.2": ("2.29.52", "1.2.1"),
@@ -52,7 +51,7 @@ def aws_jars(hadoop: str | None = None) -> list[Path]:
 
 
 def finding(url: str) -> dict[str, str]:
-    """Returns the settings of S3A for a server of these tests, without the prefix `fs.s3a.`."""
+    """Returns the settings of S3A for a test server, without the prefix `fs.s3a.`."""
     return {
         "endpoint": url,
         "endpoint.region": REGION,
@@ -73,8 +72,8 @@ def with_s3a(builder: SparkSession.Builder, settings: Mapping[str, str]) -> Spar
 def add_to(spark: SparkSession) -> None:
     """Adds the jars to a running local session, as `spark.jars` would have.
 
-    There the driver, our jar and the executor, whose class loader is below it, find them. Once a
-    test has said ADD JAR, the thread's class loader is below our jar's.
+    They go to the class loader of our jar. The driver uses this loader, and the executor's loader
+    is below it. After ADD JAR, the thread's class loader is below the loader of our jar.
     """
     jvm: Any = spark._jvm
     lowest = jvm.java.lang.Thread.currentThread().getContextClassLoader()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An S3 server for each test process, and its buckets."""
+"""Provides an S3 server for each test process, and its buckets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def versitygw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     params=["s3proxy_server", pytest.param("versitygw_server", marks=pytest.mark.matrix)]
 )
 def server(request: pytest.FixtureRequest) -> S3:
-    """Returns each of the servers."""
+    """Yields each of the servers."""
     found: S3 = request.getfixturevalue(request.param)
     return found
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Artifacts of Maven Central for these tests, fetched once into `.maven/` by PySpark's Ivy.
+"""Fetches artifacts of Maven Central for these tests once into `.maven/`, by PySpark's Ivy.
 
-Ivy with a cache of its own and not Maven, whose plugins would be more than what they fetch, and
-whose repository `make test` fills at the same time.
+Ivy has a separate cache. Maven would fetch more plugins than artifacts, and `make test` fills its
+repository at the same time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ IVY_FILE = """\
 
 
 def alone(coordinates: str) -> str:
-    """An artifact without dependencies: `group:name:version`, with an optional classifier."""
+    """Returns an artifact without dependencies: `group:name:version`, and perhaps a classifier."""
     group, name, version, *classifier = coordinates.split(":")
     artifact = (
         f'<artifact name="{name}" type="jar" ext="jar" m:classifier="{classifier[0]}"/>'
@@ -46,7 +46,7 @@ def alone(coordinates: str) -> str:
 
 
 def whole(coordinates: str) -> str:
-    """An artifact with its dependencies."""
+    """Returns an artifact with its dependencies."""
     group, name, version = coordinates.split(":")
     return f'<dependency org="{group}" name="{name}" rev="{version}"/>'
 
@@ -60,13 +60,13 @@ def jars(name: str, dependencies: Sequence[str]) -> list[Path]:
     """Returns the jars of dependencies in a folder that is complete or does not exist.
 
     Args:
-        name: Of the folder; other dependencies need another one.
-        dependencies: What `alone`, `whole` and `without` return, in this order.
+        name: The name of the folder. Other dependencies need another name.
+        dependencies: The results of `alone`, `whole` and `without`, in this order.
     """
     folder = FETCHED / name
     FETCHED.mkdir(parents=True, exist_ok=True)
     with (FETCHED / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # each process of pytest-xdist wants them
+        fcntl.flock(lock, fcntl.LOCK_EX)  # processes of pytest-xdist fetch at the same time
         if not folder.exists():
             _fetch(folder, "\n    ".join(dependencies))
     return sorted(folder.glob("*.jar"))

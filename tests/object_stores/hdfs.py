@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDFS on the loopback interface: Hadoop's mini cluster in a separate JVM.
+"""Runs HDFS on the loopback interface: Hadoop's mini cluster in a separate JVM.
 
-One jar of 56 MB beside those of Spark, which have HDFS's client; it is up in 9 s, with 400 MB.
+It adds one jar of 56 MB to those of Spark, starts in 9 s, and takes 400 MB.
 """
 
 from __future__ import annotations

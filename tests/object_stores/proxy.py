@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy of an S3 server that counts requests, delays them, and lets chosen ones fail.
+"""Runs a proxy of an S3 server that counts requests, delays them, and lets chosen ones fail.
 
-Each connection has a thread, and each request a connection to the server: one that is kept might be
-over when the next comes. The request goes on as it came, with its `Host`, so that its signature
-holds.
+Each connection has a thread. Each request has a new connection to the server, because the server
+may close an idle connection. The proxy keeps the header `Host`, so that the signature is valid.
 """
 
 from __future__ import annotations
@@ -23,18 +22,19 @@ from urllib.parse import urlsplit
 from tests.object_stores.requests import CODES, Fault, Harm, Kind, Request, wanted
 
 PIECE = 256 << 10
-# These headers belong to one connection, or are made anew.
+# Headers of one connection, which the proxy writes itself.
 HOP = {"connection", "keep-alive", "transfer-encoding", "expect", "te", "upgrade"}
 
 
 class Proxy:
-    """A proxy on its own port, with the requests that it has seen and the faults to apply."""
+    """Listens on a port, remembers requests, and applies faults."""
 
     def __init__(self, server: str, delay: float = 0) -> None:
         self.server = urlsplit(server).netloc
-        self.delay = delay  # seconds, of each request
-        self.slow = 5.0  # seconds, of a request that is harmed so
-        self.errors: list[BaseException | None] = []  # its own, of which there must be none
+        self.delay = delay  # seconds for each request
+        self.slow = 5.0  # seconds for a request with `Harm.SLOW`
+        # Errors of the proxy itself; tests assert that there are none
+        self.errors: list[BaseException | None] = []
         self._requests: list[Request] = []
         self._faults: list[Fault] = []
         self._lock = Lock()
@@ -73,16 +73,16 @@ class Proxy:
         """Lets requests fail from now on. The first matching fault applies to a request.
 
         Args:
-            harm: What becomes of them.
-            kind: Of which kind they are.
-            key: A pattern of the shell for their key.
-            method: Of HTTP.
-            also: What else is asked of them.
-            nth: The first of them that comes to harm.
-            times: How many do; None for all.
+            harm: The fault.
+            kind: The kind of the requests; None for all.
+            key: A shell pattern of their keys.
+            method: The HTTP method; None for all.
+            also: Returns whether a request matches; None for all.
+            nth: The number of the first matching request that fails.
+            times: The number of requests that fail; None for all.
 
         Returns:
-            The fault, which counts.
+            The fault, which counts the requests.
         """
         fault = Fault(harm, wanted(kind, key, method, also), nth, times)
         with self._lock:
@@ -130,7 +130,7 @@ class _Listener(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exc_info()[1]
-        if not isinstance(error, OSError):  # clients that go away are no news here
+        if not isinstance(error, OSError):  # clients may close their connections
             self.proxy.errors.append(error)
 
 
@@ -170,7 +170,7 @@ class _Connection(BaseHTTPRequestHandler):
             else:
                 self._answer(request, self._send(request), harm)
         except OSError:
-            self.close_connection = True  # the client, or the server, is gone
+            self.close_connection = True  # the client or the server has closed the connection
         finally:
             self._up.close()
             proxy.note(request)
@@ -250,17 +250,17 @@ class _Connection(BaseHTTPRequestHandler):
         if chunked:
             self.send_header("Transfer-Encoding", "chunked")
         if harm is Harm.CUT and (bodiless or length == "0"):
-            self._hang_up()  # no body to cut
+            self._hang_up()  # the response has no body
             return
         self.end_headers()
-        left = int(length or PIECE) // 2 if harm is Harm.CUT else None
-        while piece := response.read1(PIECE if left is None else min(PIECE, left)):
+        remaining = int(length or PIECE) // 2 if harm is Harm.CUT else None
+        while piece := response.read1(PIECE if remaining is None else min(PIECE, remaining)):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
             request.received += len(piece)
-            left = left and left - len(piece)
-            if left == 0:
+            remaining = remaining and remaining - len(piece)
+            if remaining == 0:
                 break
-        if left is not None:
+        if remaining is not None:
             self._hang_up()
         elif chunked:
             self.wfile.write(b"0\r\n\r\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to an S3 server by kind, and the faults that apply to them."""
+"""Sorts requests to an S3 server into kinds, and defines the faults that apply to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 
 class Kind(Enum):
-    """The S3 operations of these tests, with two kinds of GET."""
+    """Names the S3 operations of these tests, with two kinds of GET."""
 
     GET = auto()
     GET_RANGE = auto()
@@ -34,14 +34,14 @@ class Kind(Enum):
 
 @dataclass
 class Request:
-    """One request, as far as it has been processed."""
+    """Contains one request, as far as it has been processed."""
 
     method: str
     target: str
-    headers: dict[str, str]  # names in small letters
-    status: int = 0  # of the answer; 0 where none came
-    sent: int = 0  # bytes of the client's body
-    received: int = 0  # bytes of the answer's body
+    headers: dict[str, str]  # lower-case names
+    status: int = 0  # of the response; 0 without a response
+    sent: int = 0  # bytes of the request's body
+    received: int = 0  # bytes of the response's body
 
     @property
     def path(self) -> str:
@@ -100,15 +100,16 @@ _PLAIN = {"HEAD": Kind.HEAD, "DELETE": Kind.DELETE}
 
 
 class Harm(Enum):
-    """The fault of a request. Refusals are named by the status of the response."""
+    """Names the fault of a request. A refusal has the status of its response."""
 
-    ERROR_500 = 500  # refused: the server never sees it
+    ERROR_500 = 500  # the server does not get the request
     ERROR_403 = 403
     ERROR_503 = 503
-    ERROR_IN_200 = 200  # done at the server, and refused in the body of a good answer
-    CUT = 1  # the connection ends amid the body: the client's, or else the answer's
-    SLOW = 2  # it waits, and is then done
-    LOST = 3  # done at the server, and the client never hears
+    # The server runs the request, and the body of the response contains an error
+    ERROR_IN_200 = 200
+    CUT = 1  # the connection ends in the middle of the request's body, or of the response's
+    SLOW = 2  # the request waits and succeeds
+    LOST = 3  # the server runs the request, and the client gets no response
 
 
 CODES = {500: "InternalError", 403: "AccessDenied", 503: "SlowDown", 200: "InternalError"}

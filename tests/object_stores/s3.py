@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small S3 client of the standard library, to read the state of a server.
+"""Reads the state of an S3 server by a small client of the standard library.
 
-It shares nothing with hadoop-aws, with the AWS SDK or with us.
+The client shares nothing with hadoop-aws, with the AWS SDK or with spark-ext.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ UNSIGNED = "UNSIGNED-PAYLOAD"
 
 class Answer(NamedTuple):
     status: int
-    headers: Mapping[str, str]  # names in small letters
+    headers: Mapping[str, str]  # lower-case names
     body: bytes
 
 
 class S3Error(Exception):
-    """A refusal of the server."""
+    """Reports a response with an error."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(f"{answer.status} {answer.body.decode(errors='replace')}")
@@ -39,7 +39,7 @@ class S3Error(Exception):
 
 @dataclass(frozen=True)
 class S3:
-    """A server with the address `http://127.0.0.1:port`."""
+    """Calls the server at the address `http://127.0.0.1:port`."""
 
     url: str
 
@@ -51,14 +51,14 @@ class S3:
         body: bytes = b"",
         **headers: str,
     ) -> Answer:
-        """One request.
+        """Sends a request, and returns the response.
 
         Args:
-            method: Of HTTP.
-            path: The bucket, or bucket and key, as they are called.
-            query: What comes after the question mark.
-            body: What is sent.
-            headers: With `_` for `-`.
+            method: The HTTP method.
+            path: The bucket, or the bucket and the key, without escapes.
+            query: The parameters of the query.
+            body: The body of the request.
+            headers: The headers, with `_` instead of `-`.
 
         Raises:
             S3Error: The status is 300 or above.
@@ -140,7 +140,7 @@ def _quoted(text: str) -> str:
 
 
 def _signed(method: str, path: str, query: str, headers: dict[str, str]) -> dict[str, str]:
-    """Returns the headers with a signature of version 4, which a server may verify."""
+    """Returns the headers with a signature of version 4."""
     now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{now[:8]}/{REGION}/s3/aws4_request"
     headers = headers | {"x-amz-date": now, "x-amz-content-sha256": UNSIGNED}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bucket behind its own proxy, with methods for tests."""
+"""Makes a bucket behind a proxy, with methods for tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.object_stores.aws import add_to, finding
 from tests.object_stores.proxy import Proxy, running
 from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 
-# A request that always fails gives up after a second instead of minutes.
+# The client gives up after a second instead of minutes if every attempt fails.
 SHORT_PATIENCE = {
     "attempts.maximum": "2",
     "retry.limit": "2",
@@ -30,9 +30,9 @@ SHORT_PATIENCE = {
 
 @dataclass(frozen=True)
 class Store:
-    """A bucket: `uri` leads through the proxy, and all methods call the server directly.
+    """Calls a bucket. `uri` leads through the proxy, and the methods call the server directly.
 
-    Its settings name the bucket, so that many stores with different ones live in one session.
+    The settings name the bucket, so one session can use many buckets with different settings.
     """
 
     server: S3
@@ -92,7 +92,7 @@ def new_store(
     """Creates a bucket and its proxy.
 
     Args:
-        server: Where.
+        server: The server.
         delay: Seconds that each request takes longer.
         options: Settings of S3A without the prefix `fs.s3a.`.
     """

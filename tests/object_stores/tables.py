@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table in a bucket, with a renamed column."""
+"""Makes a table in a bucket, with a renamed column."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SMALL_ROWS = [(1, "x"), (2, "y"), (3, None)]
 
 
 def incompressible(mib: float) -> str:
-    """Returns a query whose data file has about this size: hexadecimal digests, 2 KiB a row."""
+    """Returns a query of hexadecimal digests for a file of this size. A row has 2 KiB."""
     text = "array_join(transform(sequence(1, 32), i -> sha2(concat(id, ' ', i), 256)), '')"
     return f"SELECT CAST(id AS INT) AS a, {text} AS b FROM range(0, {int(mib * 512)}, 1, 1)"
 
 
 @dataclass(frozen=True)
 class RenamedTable:
-    """The table `t` of a store, whose column `c` has the physical name `a`."""
+    """Makes the table `t` in a store. Its column `c` has the physical name `a`."""
 
     spark: SparkSession
     store: Store

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on S3 removes column mapping while requests fail once or always."""
+"""Tests a removal on S3 while requests fail once or always."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ COMMIT_STATUS_UNKNOWN = "USAGE_TRACKING_COMMIT_STATUS_UNKNOWN"
 FAILED_AFTER_COMMIT = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
 ROW = (-1, "x", "y")
 TABLE = "the table"
-VERSION = 3  # of the table before
+VERSION = 3  # of the table before the removal
 COMMIT = f"*/{VERSION + 1:020}.json"
 
 
 class Step(NamedTuple):
-    """Requests of a removal, and the conditions that the removal may fail with if they fail."""
+    """Describes requests of a removal, and the conditions with which a removal may fail."""
 
     kind: Kind
     key: str
     conditions: set[str | None]
 
 
-# The requests for a file that the store copies, a file that the task writes, and the log.
+# The requests for a file that the store copies, for a file that the task writes, and for the log.
 STEPS = {
     "footer": Step(Kind.GET_RANGE, "*-c000.parquet", {COPY_FAILED}),
     "small file": Step(Kind.GET_RANGE, "*-c000.snappy.parquet", {COPY_FAILED}),
@@ -59,7 +59,7 @@ STEPS = {
     "checksum": Step(Kind.PUT, "*/_delta_log/.*.tmp", set()),
     "uploads listed": Step(Kind.LIST_UPLOADS, "*", set()),
 }
-# The requests of a small file, and those before the commit, fail as others do.
+# Requests of a small file or before the commit fail as the others do.
 LIKE_OTHERS = {
     *("small file", "sent part", "small copy looked for", "small copy listed"),
     *("commit looked for", "uploads listed"),
@@ -124,7 +124,7 @@ def test_removal_leaves_a_valid_table_and_no_other_files_when_a_request_fails(
     harm: Harm,
     times: int | None,
 ) -> None:
-    # A second attempt, for which the client waits a second, would fail as well.
+    # A second attempt would fail too, after a wait of a second.
     store = new_store_on(server, options={} if times else {"attempts.maximum": "1"})
     store.proxy.slow = 0.5
     uploaded = upload(local_table, store)
@@ -166,7 +166,7 @@ def test_copy_is_used_when_the_last_response_is_lost(uploaded: Uploaded) -> None
     uploaded.remove_mapping()
 
     assert fault.harmed > 0
-    assert uploaded.counts()[Kind.PUT] == 1  # the small file: no second way was gone
+    assert uploaded.counts()[Kind.PUT] == 1  # of the small file: the store copies the large file
 
 
 @EVERY
@@ -210,7 +210,7 @@ def test_cancelled_removal_leaves_no_files(uploaded: Uploaded) -> None:
     assert uploaded.log.version == VERSION
 
 
-def test_upload_asks_the_store_not_to_overwrite(uploaded: Uploaded) -> None:
+def test_upload_has_the_condition_not_to_overwrite(uploaded: Uploaded) -> None:
     uploaded.remove_mapping()
 
     (end,) = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store copies files of other layouts as a local disk does."""
+"""Tests that a store copies files of other layouts as a local disk does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.compact_thrift import Struct
 from tests.support.delta_table import Table, forget_logs
 from tests.support.parquet_file import ParquetFile
 
-# Rare, and each takes seconds.
+# These files are rare, and each takes seconds.
 pytestmark = pytest.mark.matrix
 
 

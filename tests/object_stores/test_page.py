@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/object-stores.md: its settings start a session that removes column mapping on S3."""
+"""Tests that the settings of docs/object-stores.md start a session that removes mapping on S3."""
 
 from __future__ import annotations
 

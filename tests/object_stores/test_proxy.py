@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy counts requests and applies the faults of a test."""
+"""Tests that the proxy counts requests and applies faults."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_request_with_a_lost_response_was_executed(
         with pytest.raises(GONE):
             upload.complete()
     else:
-        upload.complete()  # for whoever looks at the status alone
+        upload.complete()  # a client that only reads the status sees a success
 
     assert s3proxy_server.objects(bucket) == {"u": len(BODY)}
     with pytest.raises(S3Error):

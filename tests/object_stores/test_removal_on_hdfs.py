@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on HDFS reaches each removal stage."""
+"""Tests that a table on HDFS reaches each removal stage."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on S3 removes column mapping."""
+"""Tests that a table on S3 removes column mapping."""
 
 from __future__ import annotations
 

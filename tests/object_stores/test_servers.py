@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers of these tests behave as S3 for the requests of a copy."""
+"""Tests that the servers of these tests behave as S3 for the requests of a copy."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_upload_is_listed_until_aborted(server: S3, bucket: str) -> None:
     assert server.objects(bucket) == {}
 
 
-def test_server_does_not_overwrite_when_asked(server: S3, bucket: str) -> None:
+def test_server_does_not_overwrite_with_the_condition(server: S3, bucket: str) -> None:
     server.put(bucket, "target", b"old")
     upload = Upload(server, bucket, "target")
     upload.send(b"new")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session in a new process with hadoop-aws and little memory."""
+"""Tests a session in a new process with hadoop-aws and a small heap."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.support.processes import in_new_process
 from tests.support.removal import NONE_MODE
 from tests.support.sessions import JAVA_OPTIONS, small_session
 
-HEAP = 512  # MB, and so has the file: what a stream holds of it must not add up
+HEAP = 512  # MB, as large as the file: streams must not keep parts of the file
 
-# That stream lets go of what nobody asked for in the last seconds: too late on a fast machine.
+# The analytics stream frees unused parts after some seconds, which is too late on a fast machine.
 NEVER_CLEANED = {"fs.s3a.analytics.accelerator.physicalio.memory.cleanup.frequency": "600000"}
 
 

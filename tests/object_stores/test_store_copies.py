@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that an object store copies equal the copies on a local disk byte by byte."""
+"""Compares files that an object store copies with copies on a local disk, byte by byte."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def test_store_copies_files_from_5_mib_on(
 
     uploaded = remove_both(table, store)
 
-    asked = uploaded.counts()
-    assert (asked[Kind.COPY_PART] > 0) is is_copied
-    assert (asked[Kind.PUT] > 0) is not is_copied
-    assert sum(asked.values()) <= 5
+    requests = uploaded.counts()
+    assert (requests[Kind.COPY_PART] > 0) is is_copied
+    assert (requests[Kind.PUT] > 0) is not is_copied
+    assert sum(requests.values()) <= 5
 
 
 DROPS: dict[str, tuple[dict[str, float], list[str]]] = {
@@ -191,8 +191,8 @@ def test_removal_copies_deletion_vectors_of_a_clones_source(table: Table, store:
     table.spark.sql(f"DELETE FROM {source.name}")
     with session_conf(table.spark, {RETENTION_CHECK: "false"}):
         table.spark.sql(f"VACUUM {source.name} RETAIN 0 HOURS")
-    left = [key for key in source.data() if not key.endswith("/")]  # VACUUM leaves markers
-    assert left == []
+    other_keys = [key for key in source.data() if not key.endswith("/")]  # VACUUM keeps markers
+    assert other_keys == []
     assert sorted(key.rsplit(".", 1)[1] for key in clone.data()) == ["bin", "parquet"]
     assert clone.rows() == table.rows()
     assert store.pending_uploads() == []
@@ -215,11 +215,11 @@ def test_executors_copy_when_the_setting_is_false(
     with session_conf(table.spark, {STORE_COPY: "false"}):
         uploaded = remove_both(table, store)
 
-    asked = uploaded.counts()
-    assert asked.pop(Kind.COPY_PART, 0) == 0
-    assert asked.pop(Kind.UPLOAD_PART) == 3
+    requests = uploaded.counts()
+    assert requests.pop(Kind.COPY_PART, 0) == 0
+    assert requests.pop(Kind.UPLOAD_PART) == 3
     limit = 6 + 2 + 12 // 8 if asks_for_pieces else 6
-    assert sum(asked.values()) <= limit, asked
+    assert sum(requests.values()) <= limit, requests
 
 
 def test_executors_copy_when_multipart_uploads_are_disabled(

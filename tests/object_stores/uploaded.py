@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of local tables on an object store."""
+"""Copies local tables to an object store."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _numbers = itertools.count()
 
 
 class Uploaded(Table):
-    """A table below a key of a bucket. Tests read its log in a local folder, which has no data.
+    """Holds a table below a key of a bucket. Tests read its log in a local folder without data.
 
-    The folder is outside of the folders of pytest: `left_tables` finds no table there.
+    The folder is outside of the folders of pytest, so `left_tables` finds no table there.
     """
 
     def __init__(self, spark: SparkSession, store: Store, key: str) -> None:
@@ -87,11 +87,11 @@ def insert_text(
     """Inserts one file of about this size: uncompressed columns of text and an `id BIGINT`.
 
     Args:
-        table: Has these columns.
-        columns: Of text.
-        megabytes: Of the file.
-        width: Of each text, in bytes.
-        row_group: Of the file, in bytes.
+        table: A table with these columns.
+        columns: The names of the text columns.
+        megabytes: The size of the file.
+        width: The length of each text, in bytes.
+        row_group: The size of a row group, in bytes.
     """
     rows = int(megabytes * MIB / (8 + len(columns) * (width + 4)))
     text = "substring(repeat(sha2(CAST(id + {} AS STRING), 256), {}), 1, {}) `{}`"

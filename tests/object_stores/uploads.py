@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A multipart upload by the small client."""
+"""Runs a multipart upload by the small client."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 from tests.object_stores.s3 import S3
 
 MIB = 1 << 20
-LEAST_PART = 5 * MIB  # of all but the last
+LEAST_PART = 5 * MIB  # of all parts but the last
 
 
 class Upload:
-    """One upload, pending until it is completed or aborted."""
+    """Contains one upload, which is pending until it is completed or aborted."""
 
     def __init__(self, server: S3, bucket: str, key: str) -> None:
         self.server = server

@@ -180,9 +180,9 @@ def test_wheel_works_in_an_empty_environment(release: Path, tmp_path: Path) -> N
     python = tmp_path / "venv" / "bin" / "python"
 
     run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
-    said = run(python, "-m", "spark_ext", "doctor", cwd=tmp_path)
+    printed = run(python, "-m", "spark_ext", "doctor", cwd=tmp_path)
 
-    assert str(tmp_path / "venv") in said
+    assert str(tmp_path / "venv") in printed
     assert list(tmp_path.glob("venv/lib/python*/site-packages/spark_ext/jars/spark-ext.jar")) != []
 
 
@@ -204,9 +204,9 @@ def test_spark_sql_resolves_the_jar_by_coordinates(
 ) -> None:
     (tmp_path / "place" / "script.sql").write_text(";\n".join(STATEMENTS) + ";\n")
 
-    said = shell(block(SECTION, "sh", "spark-sql"), "-f script.sql")
+    printed = shell(block(SECTION, "sh", "spark-sql"), "-f script.sql")
 
-    assert "b\tb\ta\t1\tint" in said
+    assert "b\tb\ta\t1\tint" in printed
     assert_tracked(TableLog(tmp_path / "place" / "spark-warehouse" / "t"))
 
 

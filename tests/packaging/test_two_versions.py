@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sessions on one table, one of them with the wheel of an older commit."""
+"""Tests two sessions on one table, one of them with the wheel of an older commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.table_log import TableLog, is_uuid_name
 
 pytestmark = pytest.mark.matrix
 
-# The commit before sessions refused a release for its classes, and warned of names in files.
+# This commit precedes the check of classes at the start, and the warning about reused names.
 OLDER = "e940ad4e658f"
 
 # Runs each line of Python in one namespace, and prints a line of JSON with its result.
@@ -57,7 +57,7 @@ names["spark"].stop()
 
 
 class Session:
-    """A session in a process of its own."""
+    """Runs a session in a separate process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -103,7 +103,7 @@ def session(python: Path, home: Path) -> Iterator[Session]:
             yield Session(process)
         finally:
             assert process.stdin is not None
-            process.stdin.close()  # which ends it
+            process.stdin.close()  # the process then ends
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_removal_of_column_mapping_holds_for_the_other_version(
     assert log.configuration.get("delta.columnMapping.mode", "none") == "none"
     for session in both:
         assert session.sql(f"SELECT d, b, a FROM {table}") == [[1, "x", None]]
-    # The DataFrame of before uses names that no live file has.
+    # The stale DataFrame uses names that no live file has.
     refused = first.ask("list(map(list, held.select('d', 'b', 'a').collect()))")
     assert refused["condition"] == "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
     first.sql(f"INSERT INTO {table} VALUES (2, 'y', 3)")

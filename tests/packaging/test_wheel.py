@@ -192,7 +192,7 @@ def test_wheel_contains_the_package_and_the_jar(wheel: Path) -> None:
 
 
 def test_metadata_version_is_one_that_the_upload_reads(wheel: Path) -> None:
-    """The program that uploads may be older than the one that builds."""
+    """The program that uploads may be older than the program that builds."""
     assert metadata_of(wheel).metadata["Metadata-Version"] == "2.4"
 
 

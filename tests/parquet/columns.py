@@ -124,18 +124,18 @@ def every(columns: Iterable[Column]) -> Iterator[Column]:
 def without(columns: Sequence[Column], dropped: Callable[[Column], bool]) -> Columns:
     """Returns the columns that are kept. The first field of a struct is always kept."""
 
-    def stays(kind: Type) -> Type:
+    def is_kept(kind: Type) -> Type:
         if isinstance(kind, Struct):
             return Struct(without(kind.columns, dropped) or prune(kind.columns[:1]))
         if isinstance(kind, Array):
-            return Array(stays(kind.element))
+            return Array(is_kept(kind.element))
         if isinstance(kind, Map):
-            return Map(stays(kind.key), stays(kind.value))
+            return Map(is_kept(kind.key), is_kept(kind.value))
         return kind
 
     def prune(some: Iterable[Column]) -> Columns:
         return tuple(
-            Column(column.id, column.name, column.new_name, stays(column.type)) for column in some
+            Column(column.id, column.name, column.new_name, is_kept(column.type)) for column in some
         )
 
     return prune(column for column in columns if column in (ROW, KEY) or not dropped(column))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Java package `sparkext.parquet`, and a file that it copied."""
+"""Provides the Java package `sparkext.parquet`, and a file that it copied."""
 
 from __future__ import annotations
 

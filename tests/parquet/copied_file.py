@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of Spark with every feature of files, and its copy, for tests that break the copy."""
+"""Makes a file of Spark with every feature of files, and its copy, which tests break."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a copy with its source, except for names, offsets and dropped columns.
 
-Whatever a footer has is compared, known here or not. Names must differ at every level, so that a
-name tells a column.
+The comparison includes parts of a footer that it does not know. Names must differ at every level,
+so that a name identifies a column.
 """
 
 from __future__ import annotations
@@ -50,39 +50,39 @@ OF_GROUP = {COLUMNS, TOTAL_BYTE_SIZE, GROUP_OFFSET, GROUP_COMPRESSED}
 OF_CHUNK = {FILE_OFFSET, METADATA, OFFSET_INDEX, OFFSET_INDEX_LENGTH, COLUMN_INDEX}
 OF_COLUMN = {PATH, DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, BLOOM, COLUMN_KEY_VALUES}
 
-Staying = Callable[[tuple[str, ...]], tuple[str, ...] | None]
+NewPath = Callable[[tuple[str, ...]], tuple[str, ...] | None]
 
 
 def differences(
-    source: ParquetFile, copy: ParquetFile, *, new_names: dict[str, str], gone: set[str]
+    source: ParquetFile, copy: ParquetFile, *, new_names: dict[str, str], dropped: set[str]
 ) -> Iterator[str]:
     """Returns the differences of a copy, each as a line.
 
     Args:
         source: The file that was copied.
-        copy: What came of it.
-        new_names: The names of the columns that stay, by those in the source.
-        gone: The names of the others in the source.
+        copy: The copy.
+        new_names: The new names of kept columns, by their names in the source.
+        dropped: The names of dropped columns in the source.
     """
 
-    def staying(path: tuple[str, ...]) -> tuple[str, ...] | None:
-        return tuple(new_names.get(n, n) for n in path) if gone.isdisjoint(path) else None
+    def new_path(path: tuple[str, ...]) -> tuple[str, ...] | None:
+        return tuple(new_names.get(n, n) for n in path) if dropped.isdisjoint(path) else None
 
-    def left(of_leaves: List) -> list[Any]:
+    def kept_items(of_leaves: List) -> list[Any]:
         pairs = zip(source.leaves(), of_leaves.items, strict=True)
-        return [item for path, item in pairs if staying(path) is not None]
+        return [item for path, item in pairs if new_path(path) is not None]
 
     yield from _other(source.footer, copy.footer, OF_FILE, "the file")
-    yield from _schema(source, copy, staying)
+    yield from _schema(source, copy, new_path)
     orders = [file.footer.get(COLUMN_ORDERS) for file in (source, copy)]
-    if None not in orders and left(orders[0]) != orders[1].items:
+    if None not in orders and kept_items(orders[0]) != orders[1].items:
         yield "the file: its column orders are others"
-    if _entries(copy) != _renamed_entries(source, new_names, gone):
+    if _entries(copy) != _renamed_entries(source, new_names, dropped):
         yield f"the file: its entries are {_entries(copy)}"
     for number, (old, new) in enumerate(zip(source.row_groups, copy.row_groups, strict=True)):
-        # An order among columns that stay is as it was where those stand first.
+        # A row group keeps its sorting columns as far as the first of them are kept.
         yield from _other(old, new, OF_GROUP, f"row group {number}")
-        for before, after in zip(left(old[COLUMNS]), new[COLUMNS].items, strict=True):
+        for before, after in zip(kept_items(old[COLUMNS]), new[COLUMNS].items, strict=True):
             name = ".".join(part.decode() for part in before[METADATA][PATH].items)
             yield from _chunk(source, copy, before, after, f"row group {number}, {name}")
 
@@ -97,9 +97,9 @@ def _other(
             yield f"{where}: its field {field} is {new[field]}, not {old[field]}"
 
 
-def _schema(source: ParquetFile, copy: ParquetFile, staying: Staying) -> Iterator[str]:
-    stays = [(staying(path), element) for path, element in source.elements()]
-    old = [(path, element) for path, element in stays if path is not None]
+def _schema(source: ParquetFile, copy: ParquetFile, new_path: NewPath) -> Iterator[str]:
+    expected = [(new_path(path), element) for path, element in source.elements()]
+    old = [(path, element) for path, element in expected if path is not None]
     new = list(copy.elements())
     if [path for path, _ in old] != [path for path, _ in new]:
         yield f"the schema: it has {[path for path, _ in new]}"
@@ -117,7 +117,7 @@ def _entries(file: ParquetFile) -> dict[str, Any]:
 
 
 def _renamed_entries(
-    source: ParquetFile, new_names: dict[str, str], gone: set[str]
+    source: ParquetFile, new_names: dict[str, str], dropped: set[str]
 ) -> dict[str, Any]:
     """Returns Spark's entries. Entries of other writers may contain column names."""
 
@@ -129,7 +129,7 @@ def _renamed_entries(
             kind["fields"] = [
                 {**field, "name": new_names[field["name"]], "type": renamed(field["type"])}
                 for field in kind["fields"]
-                if field["name"] not in gone
+                if field["name"] not in dropped
             ]
         return kind
 

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 Plan = dict[str, Any]
 
-DISK, STREAM, MEMORY = "kernel", "buffer", "memory"  # that copies; the last of small files
+# Who copies: the kernel, a buffer, or memory for small files
+DISK, STREAM, MEMORY = "kernel", "buffer", "memory"
 SMALL = 256 << 10
 
 
@@ -25,7 +26,7 @@ class Outcome:
 
 
 class NotParquetError(Exception):
-    """The reason why a file cannot be read."""
+    """Reports why a file cannot be read."""
 
 
 class Renamer:
@@ -35,7 +36,7 @@ class Renamer:
         self.spark = spark
         jvm: Any = spark._jvm
         self.jvm = jvm
-        self.never = jvm.java.lang.Thread()  # a Runnable that does nothing
+        self.never = jvm.java.lang.Thread()  # a Runnable without effect
         self.configurations = {by: jvm.org.apache.hadoop.conf.Configuration() for by in BY}
         stream = self.configurations[STREAM]
         # Only Hadoop's default local file system is read without Hadoop's streams.

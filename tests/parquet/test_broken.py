@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The validator and the readers find the defects that a bad copy would have.
+"""Tests that the validator and the readers find the defects that a bad copy would have.
 
-Each change is one that a copy without some step would show.
+Each change makes a copy as if the copying code lacked a step.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ SEEN_BY_THE_VALIDATOR: dict[str, tuple[Change, str]] = {
 @pytest.mark.parametrize(
     ("change", "problem"), SEEN_BY_THE_VALIDATOR.values(), ids=SEEN_BY_THE_VALIDATOR
 )
-def test_validator_finds(file: ParquetFile, change: Change, problem: str) -> None:
+def test_validator_finds_the_defect(file: ParquetFile, change: Change, problem: str) -> None:
     change(file)
     found = list(problems(ParquetFile.of(file.bytes()), whole=True))
     assert any(problem in each for each in found), found
@@ -318,7 +318,7 @@ def test_spark_reads_a_copy(
 
 
 @pytest.mark.parametrize(("change", "query"), SEEN_BY_SPARK.values(), ids=SEEN_BY_SPARK)
-def test_spark_finds(
+def test_spark_finds_the_defect(
     file: ParquetFile,
     spark: SparkSession,
     reader: str,

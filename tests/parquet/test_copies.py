@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader reads copies of every writer's files, with renamed and dropped columns.
+"""Tests that every reader reads copies of every writer's files, with renamed and dropped columns.
 
-The oracle is the same reader on the file that was copied.
+The oracle is the same reader on the source of the copy.
 """
 
 from __future__ import annotations
@@ -61,36 +61,36 @@ from tests.support.parquet_file import (
 )
 
 ROWS = 300
-LZO = 3  # a codec that nobody ships
+LZO = 3  # a codec that Spark and pyarrow lack
 
 RENAMED, FEW_DROPPED, MOST_DROPPED = "renamed", "few dropped", "most dropped"
 SPARKS_ENTRIES = {
     "org.apache.spark.version",
     "org.apache.spark.sql.parquet.row.metadata",
 }
-# The first runs always, and drops columns at every level.
+# Every run has the first seed, which drops columns at every level.
 SHARES = {FEW_DROPPED: 0.3, MOST_DROPPED: 0.8, RENAMED: 0.0}
 
 
 @dataclass(frozen=True)
 class Copies:
     columns: Columns
-    staying: Columns
+    kept: Columns
     sources: dict[str, Path]
     copies: dict[str, Path]
 
     @property
-    def gone(self) -> list[Column]:
-        ids = {column.id for column in every(self.staying)}
+    def dropped(self) -> list[Column]:
+        ids = {column.id for column in every(self.kept)}
         return [column for column in every(self.columns) if column.id not in ids]
 
     def expected(self, rows: Rows) -> Rows:
         """Returns the rows that a reader must return for a copy, by its rows of the source."""
-        return values(rows, self.staying, new=False)
+        return values(rows, self.kept, new=False)
 
     def got(self, rows: Rows) -> Rows:
-        assert set(rows[0]) == {column.new_name for column in self.staying}
-        return values(rows, self.staying, new=True)
+        assert set(rows[0]) == {column.new_name for column in self.kept}
+        return values(rows, self.kept, new=True)
 
 
 @pytest.fixture(scope="module")
@@ -115,16 +115,16 @@ def copies(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Copies:
     random = Random(3)
-    staying = without(columns, lambda column: random.random() < SHARES[request.param])
+    kept = without(columns, lambda column: random.random() < SHARES[request.param])
     folder = tmp_path_factory.mktemp("copies")
     for name, source in sources.items():
         for by in BY:
             target = folder / by / source.name
-            outcome = renamer.copy(source, target, plan(staying), by=by)
+            outcome = renamer.copy(source, target, plan(kept), by=by)
             assert outcome == Outcome("COPIED", target.stat().st_size, None), name
         assert len({(folder / by / source.name).read_bytes() for by in BY}) == 1
     targets = {name: folder / BY[0] / source.name for name, source in sources.items()}
-    return Copies(columns, staying, sources, targets)
+    return Copies(columns, kept, sources, targets)
 
 
 def test_sources_cover_all_features_of_files(sources: dict[str, Path]) -> None:
@@ -141,7 +141,7 @@ def test_sources_cover_all_features_of_files(sources: dict[str, Path]) -> None:
 @pytest.mark.every_variant
 def test_copy_is_valid(copies: Copies) -> None:
     for name, file in copies.copies.items():
-        assert list(problems(ParquetFile.of(file), whole=bool(copies.gone))) == [], name
+        assert list(problems(ParquetFile.of(file), whole=bool(copies.dropped))) == [], name
 
 
 @pytest.mark.every_variant
@@ -164,8 +164,8 @@ def test_copy_has_the_indexes_and_filters_of_its_source(copies: Copies) -> None:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("copies", [FEW_DROPPED, MOST_DROPPED], indirect=True)
 def test_copy_contains_nothing_of_a_dropped_column(copies: Copies) -> None:
-    names = [column.name.encode() for column in copies.gone]
-    texts = [marker(column.id).encode() for column in copies.gone if is_text(column)]
+    names = [column.name.encode() for column in copies.dropped]
+    texts = [marker(column.id).encode() for column in copies.dropped if is_text(column)]
     assert texts
     seen: set[bytes] = set()
     for name, copy in copies.copies.items():
@@ -195,12 +195,12 @@ def test_footer_of_a_copy_contains_no_old_name(copies: Copies) -> None:
 
 
 @pytest.mark.every_variant
-def test_copy_keeps_everything_else(copies: Copies) -> None:
-    new_names = {column.name: column.new_name for column in every(copies.staying)}
-    gone = {column.name for column in copies.gone}
+def test_copy_keeps_everything_but_names_and_dropped_columns(copies: Copies) -> None:
+    new_names = {column.name: column.new_name for column in every(copies.kept)}
+    dropped = {column.name for column in copies.dropped}
     for name, copy in copies.copies.items():
         files = ParquetFile.of(copies.sources[name]), ParquetFile.of(copy)
-        assert list(differences(*files, new_names=new_names, gone=gone)) == [], name
+        assert list(differences(*files, new_names=new_names, dropped=dropped)) == [], name
 
 
 def by_pyarrow(file: Path) -> Rows:
@@ -248,19 +248,19 @@ def test_spark_returns_the_same_rows(
     sparks_sources: dict[tuple[str, str], dict[str, Rows]],
     conf: Any,
 ) -> None:
-    for asked in product(["true", "false"], CONDITIONS):
-        vectorized, condition = asked
+    for setting in product(["true", "false"], CONDITIONS):
+        vectorized, condition = setting
         conf("spark.sql.parquet.enableVectorizedReader", vectorized)
         conf("spark.sql.parquet.enableNestedColumnVectorizedReader", vectorized)
-        if asked not in sparks_sources:
-            sparks_sources[asked] = by_spark(
+        if setting not in sparks_sources:
+            sparks_sources[setting] = by_spark(
                 spark, copies.sources, copies.columns, condition, new=False
             )
-        old = sparks_sources[asked]
-        new = by_spark(spark, copies.copies, copies.staying, condition, new=True)
+        old = sparks_sources[setting]
+        new = by_spark(spark, copies.copies, copies.kept, condition, new=True)
         assert new.keys() == old.keys()
         for name, rows in new.items():
-            assert copies.got(rows) == copies.expected(old[name]), (name, asked)
+            assert copies.got(rows) == copies.expected(old[name]), (name, setting)
         if condition != NO_ROWS:
             assert len(new) == len(copies.copies) - 1
 

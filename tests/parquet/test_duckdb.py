@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of DuckDB, whose version 2 writes counts of NaNs that Spark's Parquet does not know."""
+"""Tests files of DuckDB 2, which contain counts of NaNs that Spark's Parquet does not know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.parquet.columns import Array, Column, Map, Struct, plan
 from tests.parquet.renamer import Outcome, Renamer
 from tests.support.parquet_file import STATISTICS, ParquetFile, problems
 
-NAN_COUNT = 9  # of `Statistics` in parquet.thrift
+NAN_COUNT = 9  # the field of `Statistics` in parquet.thrift
 
 A = Column(1, "col-a", "a", pa.int64())
 S = Column(2, "col-s", "s", Struct((Column(3, "col-x", "x", pa.int32()),)))
@@ -70,5 +70,5 @@ def test_file_with_counts_of_nan_is_rewritten(tmp_path: Path, renamer: Renamer) 
         reason = "its footer has unknown fields"
         assert outcome == Outcome("TO_REWRITE", source.stat().st_size, reason)
         assert not target.exists()
-    else:  # DuckDB 1, or a Spark that knows them
+    else:  # DuckDB 1, or a Spark that knows the counts
         assert outcome.way == "COPIED"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of a copy with its source finds what the copy has lost."""
+"""Tests that the comparison of a copy with its source finds what the copy lacks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LOGICAL_TYPE, MAXIMUM, NULLS = 10, 5, 3
 def found(source: ParquetFile, copy: ParquetFile) -> list[str]:
     names = {column.name: column.new_name for column in STAYING}
     copy = ParquetFile.of(copy.bytes())
-    return list(differences(source, copy, new_names=names, gone={DROPPED}))
+    return list(differences(source, copy, new_names=names, dropped={DROPPED}))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def copy(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
     return ParquetFile.of(copied[1].bytes())
 
 
-def test_copy_has_lost_nothing(source: ParquetFile, copy: ParquetFile) -> None:
+def test_copy_equals_its_source_except_for_the_plan(source: ParquetFile, copy: ParquetFile) -> None:
     assert found(source, copy) == []
 
 
@@ -176,7 +176,7 @@ SEEN: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize(("change", "difference"), SEEN.values(), ids=SEEN)
-def test_comparison_finds(
+def test_comparison_finds_the_difference(
     source: ParquetFile, copy: ParquetFile, change: Change, difference: str
 ) -> None:
     change(copy)
@@ -193,5 +193,5 @@ def test_copy_has_no_metadata_of_another_file_of_its_task(renamer: Renamer, tmp_
         file, target = tmp_path / f"{number}.parquet", tmp_path / f"copy-{number}.parquet"
         pq.write_table(table.replace_schema_metadata(says), file)
         assert renamer.copy(file, target, of_task).way == "COPIED"
-        said = json.loads(str(ParquetFile.of(target).key_values[SPARKS_SCHEMA]))
-        assert [field["name"] for field in said["fields"]] == [c.new_name for c in some]
+        schema = json.loads(str(ParquetFile.of(target).key_values[SPARKS_SCHEMA]))
+        assert [field["name"] for field in schema["fields"]] == [c.new_name for c in some]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A task holds a footer and a buffer, not a file."""
+"""Tests that a task keeps a footer and a buffer in memory, and no file."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def test_memory_does_not_grow_with_the_file(
         assert copied.way == "COPIED"
         return int(threads.getCurrentThreadAllocatedBytes() - before)
 
-    allocated(1)  # classes are loaded
+    allocated(1)  # this call loads the classes
     assert allocated(64) < allocated(8) + 2 * MIB

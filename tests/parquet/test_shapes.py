@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of unusual shapes are copied if every part of them is known, and else rewritten."""
+"""Tests that a file of unusual shape is copied only if every part of the file is known."""
 
 from __future__ import annotations
 
@@ -218,14 +218,14 @@ def test_bloom_filter_without_a_length_is_copied(source: Path, copy: Copy) -> No
 
     before = ParquetFile.of(source)
     after = copy(changed(source, no_lengths))
-    assert bloom_filters(after) == bloom_filters(before)[::2]  # without col-b's
+    assert bloom_filters(after) == bloom_filters(before)[::2]  # col-b is dropped
 
 
 def bloom_filters(file: ParquetFile) -> list[bytes]:
     return [file.body[column[BLOOM] :][:47] for column in file.columns if BLOOM in column]
 
 
-def test_dictionary_offset_of_0_stands_for_no_dictionary(source: Path, copy: Copy) -> None:
+def test_dictionary_offset_of_0_means_no_dictionary(source: Path, copy: Copy) -> None:
     def at_zero(file: ParquetFile) -> None:
         for column in file.columns:
             if DICTIONARY_PAGE not in column:
@@ -631,7 +631,7 @@ UNKNOWN: dict[str, Callable[[ParquetFile], object]] = {
         0, Struct({99: Struct()}, {99: STRUCT})
     ),
     "encoding": lambda file: file.columns[0][2].items.append(99),
-    # As long as the character that Java reads in its place.
+    # A text as long as the replacement character that Java would read.
     "text that is none": lambda file: file.footer.put(CREATED_BY, BINARY, b"\xf0\x9f\x98"),
     "beside an extension": lambda file: in_turn(file, EXTENSIONS["footer"], UNKNOWN["column"]),
     "an extension that is no binary": lambda file: file.footer.put(EXTENSION, I32, 1),
@@ -799,7 +799,7 @@ def test_overlapping_parts_are_refused_when_a_column_was_dropped(
     assert refused(changed(source, change)) == reason
 
 
-# The form of the files.
+# Values of unusual form.
 KNOW_THEIR_SIZES = [
     "parquet-mr compatible Photon version 0.2 (build unknown)",
     "parquet-mr compatible Photon version 0.2 (build 16.4)",
@@ -811,7 +811,8 @@ KNOW_THEIR_SIZES = [
     "parquet-mr version 1.6.0rc3 (build d4d5a07ec9bd262ca1e93c309f1d7d4a74ebda4c)",
     "parquet-mr version 1.8.1 (build 4aba4dae7bb0d4edbcf7923ae1339f28fd3f7fcf)",
     "parquet-mr version 1.10.99.7.1.1.0-565 (build 1ec5b8f)",
-    "parquet-mr version 1.10.1 (build a89df8f9932b6ef6633d06069e50c9b7970bebd1)",  # Hudi as well
+    # Hudi writes it too
+    "parquet-mr version 1.10.1 (build a89df8f9932b6ef6633d06069e50c9b7970bebd1)",
     "parquet-mr version 1.11.1-amzn-athena-1 (build e4c8769d72fd0e21068423a0ee114afeaa85df42)",
     "parquet-mr version 1.17.0 (build 7a5d8ff)",
     "parquet-mr version 2.0.0",
@@ -871,7 +872,7 @@ def test_old_parquet_mr_with_wrong_sizes_of_chunks_is_refused(
     source: Path, copy: Copy, refused: Refused, writer: str
 ) -> None:
     changed(source, written_by(writer))
-    assert refused(source) == f"`{writer}` left page headers out of the sizes of column chunks"
+    assert refused(source) == f"`{writer}` omitted page headers from the sizes of column chunks"
     assert copy(source, ALL).footer[CREATED_BY] == writer.encode()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unreadable files, encrypted files, and copies that do not end."""
+"""Tests unreadable files, encrypted files, and copies that are stopped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def by(request: pytest.FixtureRequest) -> str:
 
 
 def reason(renamer: Renamer, source: Path, target: Path, **options: Any) -> str:
-    """Returns why a file is unreadable, which a look and a copy must report alike."""
+    """Returns why a file is unreadable. Reading the footer and copying must agree."""
     with pytest.raises(NotParquetError) as looked:
         renamer.look(source, RENAME, **options)
     with pytest.raises(NotParquetError) as copied:
@@ -83,18 +83,18 @@ def test_file_shorter_than_a_footer_is_unreadable(
     assert reason(renamer, source, target, by=by) == f"it has {len(data)} bytes"
 
 
-@pytest.mark.parametrize("left", [0.02, 0.5, 0.999])
+@pytest.mark.parametrize("kept_part", [0.02, 0.5, 0.999])
 def test_truncated_file_is_unreadable(
-    renamer: Renamer, source: Path, target: Path, by: str, left: float
+    renamer: Renamer, source: Path, target: Path, by: str, kept_part: float
 ) -> None:
     size = source.stat().st_size
-    os.truncate(source, int(size * left))
+    os.truncate(source, int(size * kept_part))
     assert reason(renamer, source, target, by=by) == "it does not end with a footer"
     short = f"it has fewer than {size} bytes"
     assert reason(renamer, source, target, by=by, size=size) == short
 
 
-def test_file_longer_than_the_log_says_is_unreadable(
+def test_file_longer_than_in_the_log_is_unreadable(
     renamer: Renamer, source: Path, target: Path, by: str
 ) -> None:
     size = source.stat().st_size - 5
@@ -135,21 +135,23 @@ def test_damaged_footer_fails_only_its_file(renamer: Renamer, source: Path, tmp_
 
 
 def looked_and_copied(renamer: Renamer, source: Path, target: Path) -> str:
-    """Returns the outcome without the second column, which must be equal for a look and a copy."""
+    """Returns the outcome without the second column. Reading the footer and copying must agree."""
 
-    def said(call: Callable[..., Outcome], *arguments: Any) -> tuple[str, str | None]:
+    def outcome_of(call: Callable[..., Outcome], *arguments: Any) -> tuple[str, str | None]:
         try:
             outcome = call(source, *arguments, DROP)
             return outcome.way, outcome.reason
         except NotParquetError as unreadable:
             return "UNREADABLE", str(unreadable)
 
-    looked = said(renamer.look)
-    assert said(renamer.copy, target) == looked
+    looked = outcome_of(renamer.look)
+    assert outcome_of(renamer.copy, target) == looked
     return looked[0]
 
 
-def test_look_returns_the_same_as_a_copy(renamer: Renamer, source: Path, tmp_path: Path) -> None:
+def test_reading_the_footer_returns_the_same_as_a_copy(
+    renamer: Renamer, source: Path, tmp_path: Path
+) -> None:
     random = Random(6)
     pq.write_table(
         TABLE,
@@ -180,7 +182,7 @@ def test_look_returns_the_same_as_a_copy(renamer: Renamer, source: Path, tmp_pat
 
 
 class Keys(pe.KmsClient):  # type: ignore[misc]  # which is Any: pyarrow has no types
-    """A key service that reverses keys."""
+    """Provides keys by reversing them."""
 
     def __init__(self, config: pe.KmsConnectionConfig) -> None:
         super().__init__()
@@ -214,7 +216,7 @@ def test_encrypted_file_is_rewritten(
     assert not target.exists()
 
 
-# Copies that do not end
+# Copies that are stopped
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +257,7 @@ def test_stopped_copy_leaves_no_file(
         renamer.copy(large, target, each, by=by, checkpoint=stop)
     assert "NoSuchElementException" in str(stopped.value.java_exception)
     assert list(target.parent.iterdir()) == []
-    # Every checkpoint passed, and the copy runs one for each piece.
+    # The copy checks once for each piece, and every check passed.
     with pytest.raises(Py4JJavaError, match="NoSuchElementException"):
         stop.run()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The writers whose files are copied, each with features that only its files have."""
+"""Writes files by the writers whose files are copied, each with its own features."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.parquet.columns import KEY, ROW
 from tests.support.session_conf import session_conf
 
-# Small, so that a few hundred rows have several row groups and each of them several pages.
+# Sizes for several row groups in a few hundred rows, each with several pages.
 SMALL = {
     "parquet.block.size": "30000",
     "parquet.page.size": "1000",
@@ -38,21 +38,21 @@ SPARK: dict[str, dict[str, str]] = {
     "spark, uncompressed": {"compression": "uncompressed"},
     "spark, gzip, v2": {**SMALL, **BLOOM, "compression": "gzip", "parquet.writer.version": "v2"},
     "spark, zstd, plain": {**SMALL, "compression": "zstd", "parquet.enable.dictionary": "false"},
-    "spark, lz4": {**SMALL, **BLOOM, "compression": "lz4"},  # Hadoop's, with lengths of its own
+    "spark, lz4": {**SMALL, **BLOOM, "compression": "lz4"},  # Hadoop's format, with its own lengths
     "spark, lz4_raw, v2, no checksums": {
         "compression": "lz4_raw",
         "parquet.writer.version": "v2",
         "parquet.page.write-checksum.enabled": "false",
     },
 }
-# Lists and maps named as Hive and Impala do, and times as they were before Spark 3.
+# Names of lists and maps as Hive and Impala write them, and times as Spark 2 wrote them.
 LEGACY = "spark, legacy"
 LEGACY_CONF = {
     "spark.sql.parquet.writeLegacyFormat": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
-# Spark ships no code for it, and copies such a file all the same.
+# Spark lacks the codec, and copies such a file all the same.
 BROTLI = "pyarrow, brotli"
 
 PYARROW: dict[str, dict[str, Any]] = {

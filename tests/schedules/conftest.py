@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: prepared tables, and the sessions of the actors."""
+"""Provides prepared tables, and the sessions of the actors."""
 
 from __future__ import annotations
 

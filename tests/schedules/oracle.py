@@ -377,13 +377,13 @@ def _judge_feed(
     if run.schedule.kind.is_empty:
         return
     names = _constant_names(log)
-    left: Counter[tuple[Any, ...]] = Counter()
+    remaining: Counter[tuple[Any, ...]] = Counter()
     for change in changes:
         is_new = change["_change_type"] in ("insert", "update_postimage")
-        left[tuple(change[name] for name in names)] += 1 if is_new else -1
+        remaining[tuple(change[name] for name in names)] += 1 if is_new else -1
     wanted = Counter(tuple(row.get(name) for name in names) for row in rows)
-    if +left != wanted or -left:
-        raise Finding(f"the change feed replays {names} to {left}, not to {wanted}")
+    if +remaining != wanted or -remaining:
+        raise Finding(f"the change feed replays {names} to {remaining}, not to {wanted}")
 
 
 def _constant_names(log: TableLog) -> list[str]:

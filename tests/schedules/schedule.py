@@ -171,7 +171,7 @@ DANGERS = (
     ),
 )
 
-# A separate list, so that the chosen seeds of `DANGERS` keep their schedules.
+# This list is separate, so that the seeds of `DANGERS` keep their schedules.
 PARTITIONS = Danger(
     (OVERWRITE_PARTITIONS,),
     (Step.START,),

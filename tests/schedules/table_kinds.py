@@ -62,8 +62,8 @@ class Kind:
     def early(self) -> Model:
         """Returns the model of the version to which RESTORE goes."""
         middle = [Column("x", "b")] if self.was_renamed else [Column("b", "b")]
-        gone = [Column("g", "g")] if self.was_dropped else []
-        columns = (KEY, *middle, Column("d", "d"), *gone)
+        deleted = [Column("g", "g")] if self.was_dropped else []
+        columns = (KEY, *middle, Column("d", "d"), *deleted)
         identities = [column.identity for column in columns[1:]]
         if self.mapping == DROPPED:  # RESTORE undoes only the drop
             columns = (*columns, Column("e", "e"))

@@ -11,8 +11,8 @@ import pytest
 
 from tests.schedules.playing import BATCH, SEEDS, Play, asked_for, play_all
 
-# Each check that was removed on purpose, also from removals, makes one of these seeds fail. The
-# second line adds the steps and the faults that they lack. The matrix plays each statement.
+# Each check was removed once to see that one of these seeds fails, also checks of removals. The
+# second line adds the missing steps and faults. The matrix plays each statement.
 CHOSEN = (
     *(25, 45, 49, 60, 66, 79, 87, 113, 201, 399, 420, 428, 590, 685),
     *(52, 61, 472, 477, 587),

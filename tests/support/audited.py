@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits the tables that a test made, from their files alone: a healthy one has no finding."""
+"""Audits the tables that a test made by their files alone. A healthy table has no finding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spark_ext.auditing import Finding, audit
 from spark_ext.wire.logs import parse_log
 from tests.support import log_request
 
-# Findings of a sound table after renames and drops.
+# Findings of healthy tables after renames and drops.
 HARMLESS = {"misleading_name"}
 
 

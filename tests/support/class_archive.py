@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes that every session loads, read and verified once for all JVMs of a run."""
+"""Archives the classes of every session once, so that all JVMs of a run load them faster."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.support.sessions import FEW_ROWS, SHORT_RUN
 
 # Options that Spark's own scripts pass to each JVM that they start.
 VARIABLE = "SPARK_SUBMIT_OPTS"
-# A JVM with another class path, or another Java, does without; neither is worth a line of output.
+# A JVM with another class path or another Java ignores the archive, and prints no warning.
 QUIET = "-Xlog:cds*=off -Xshare:auto"
-# For sessions that a command starts with settings of its own, which these do not replace.
+# For sessions that a command starts with its own settings.
 DEFAULTS = " ".join(f"-D{key}={value}" for key, value in FEW_ROWS.items())
 SESSION = """
 import sys
@@ -32,7 +32,7 @@ spark.stop()
 
 
 def make(folder: Path) -> str | None:
-    """Runs a first session, and gives its classes to the JVMs to come; why it failed, if so."""
+    """Runs a session that writes the archive for later JVMs. Returns the error, or None."""
     archive = folder / "classes.jsa"
     options = f"{os.environ.get(VARIABLE, '')} {SHORT_RUN} {QUIET} {DEFAULTS}"
     session = subprocess.run(
@@ -47,7 +47,7 @@ def make(folder: Path) -> str | None:
 
 
 def environment(*hidden: str) -> dict[str, str]:
-    """Returns the environment without these prefixes, but with the options of each JVM."""
+    """Returns the environment without these prefixes, and with the options for each JVM."""
     return {
         key: value
         for key, value in os.environ.items()

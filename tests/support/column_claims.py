@@ -26,7 +26,7 @@ ALIGNING = "sparkext.columnMapping.aligning"
 
 @dataclass(frozen=True)
 class Change:
-    """A commit of `metaData` or `protocol`."""
+    """Describes a commit of `metaData` or `protocol`."""
 
     before: State
     after: State
@@ -41,7 +41,7 @@ class Change:
 
     @property
     def model(self) -> State:
-        """Returns the version by the model, in which columns that were not there are new."""
+        """Returns the version by the model. Columns that the earlier version lacks are new."""
         ids = {id for id, _ in self.before.identities()}
 
         def known(_: Path, column: Column) -> Column:
@@ -62,7 +62,8 @@ class Change:
             target = replace(before, is_tracked=True, flag=False) if is_new else before
             return after.cloned_over(target).flag
         if before is NO_TABLE and any(c.physical != name[-1] for name, c in _columns(after)):
-            return after.flag  # CREATE TABLE .. LIKE copies names and a flag, and does not say so
+            # CREATE TABLE .. LIKE copies names and a flag, and `commitInfo` does not show it
+            return after.flag
         return True if before.is_tracked and before.flag is None else self.model.flag
 
 
@@ -151,7 +152,7 @@ def _of_new_names(change: Change) -> Iterator[Claim]:
     """Returns claims about the physical names of new columns."""
     before, after, is_new = change.before, change.after, change.before is NO_TABLE
     if is_new and "SELECT" not in change.operation:
-        return  # CREATE TABLE .. LIKE copies names, and does not say so
+        return  # CREATE TABLE .. LIKE copies names, and `commitInfo` does not show it
     is_enabled = not before.is_mapped and not is_new and "REPLACE" not in change.operation
     ids = {id for id, _ in before.identities()}
     wanted = [column for column in walk(change.model.columns) if column[1].kind != "part"]

@@ -20,7 +20,7 @@ from tests.support.reference_model import (
     walk,
 )
 
-# The names are few, so that a dropped name comes back, also in the other letter case.
+# The list is short, so that the name of a dropped column is drawn again, also in other letter case.
 NAMES = ["a", "b", "c", "A", "B", "é", "É", "d"]
 NAMES_WITH_MAPPING = [*NAMES, "x y"]
 MOST_COLUMNS, MOST_FIELDS, MOST_DEPTH = 5, 3, 2

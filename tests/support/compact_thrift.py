@@ -16,7 +16,7 @@ WHOLE = {I16, I32, I64}
 
 @dataclass
 class Struct:
-    """A structure with fields by id: `fields[4]` is a value, and `types[4]` is its type."""
+    """Contains fields by id: `fields[4]` is a value, and `types[4]` is its type."""
 
     fields: dict[int, Any] = field(default_factory=dict)
     types: dict[int, int] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions put together by hand, for processes of their own (`processes.in_new_process`)."""
+"""Builds sessions with chosen parts, for separate processes (`processes.in_new_process`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 @final
 @dataclass(frozen=True)
 class Failure:
-    """An error, with its values from Python or the JVM."""
+    """Contains an error with its values, of Python or the JVM."""
 
     type: str
     condition: str | None
@@ -38,7 +38,7 @@ class Failure:
 
 
 def failure_of(action: Callable[[], object]) -> Failure | None:
-    """The failure of an action; None where it succeeds."""
+    """Returns the failure of an action, or None if it succeeds."""
     try:
         action()
     except Py4JJavaError as error:
@@ -60,7 +60,7 @@ def failure_of(action: Callable[[], object]) -> Failure | None:
 
 
 def resolved_jars(spark: SparkSession) -> list[str]:
-    """The paths of Delta's jars as a running session found them, so that no other looks again."""
+    """Returns the paths of Delta's jars in a running session, which others need not fetch."""
     urls = spark.sparkContext.getConf().get("spark.repl.local.jars", "").split(",")
     return [urlsplit(url).path for url in urls if "/io.delta_" in url]
 
@@ -77,7 +77,7 @@ def session(
     extensions: Sequence[str] = (DELTA, OURS),
     catalog: str | None = CATALOG,
 ) -> SparkSession.Builder:
-    """A builder; of the confs that are not given, the JVM's first session decides."""
+    """Returns a builder. The JVM's first session decides confs that are not given."""
     builder = small_session(SparkSession.builder, home / "warehouse")
     builder.config("spark.log.level", "OFF")
     builder.config("spark.sql.extensions", ",".join(extensions))
@@ -89,21 +89,21 @@ def session(
 
 
 def stop() -> None:
-    """Stops the context, which a session that failed to start leaves behind."""
+    """Stops the context, which remains after a session that failed to start."""
     active: Any = SparkContext._active_spark_context
     if active is not None:
         active.stop()
 
 
 def track_a_table(spark: SparkSession, path: Path) -> None:
-    """The main job in three commits: create, add a column, rename one."""
+    """Creates a tracked table, adds a column, and renames a column."""
     table = Table(spark, path).create_tracked("a INT, b STRING")
     table.alter("ADD COLUMN c INT")
     table.alter("RENAME COLUMN a TO d")
 
 
 def assert_tracked(path: Path) -> None:
-    """`track_a_table` did its work there."""
+    """Asserts that the table has the commits of `track_a_table`."""
     log = TableLog(path)
     assert log.version == 2
     assert log.is_tracked
@@ -112,7 +112,7 @@ def assert_tracked(path: Path) -> None:
     assert log.physical_names == {"d": "a", "b": "b", "c": "c"}
 
 
-# Statements that Delta's rules and ours both read or change, so that their order matters.
+# Delta's rules and ours both read or change these statements, so the order of rules matters.
 NAMES_THE_FLAG = [
     f"CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')",
     f"CREATE TABLE new SHALLOW CLONE source TBLPROPERTIES ('{FLAG}' = 'false')",
@@ -126,7 +126,7 @@ NAMES_THE_FLAG = [
 
 
 def refusals(spark: SparkSession, home: Path) -> set[str | None]:
-    """The conditions of statements and of a builder that name the flag."""
+    """Returns the conditions of statements and of a builder that name the flag."""
     Table(spark, home, "source").create_tracked("a INT")
     found = [failure_of(partial(spark.sql, text)) for text in NAMES_THE_FLAG]
     source = DeltaTable.forName(spark, "source")

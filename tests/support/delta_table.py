@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Delta table under test."""
+"""Runs statements on a Delta table, and reads its files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 
 
 def in_turn(*writers: Callable[[Table], object]) -> Callable[[Table], None]:
-    """All of them as one, in this order."""
+    """Returns a function that calls the writers in order."""
 
     def write(table: Table) -> None:
         for each in writers:
@@ -39,7 +39,7 @@ def in_turn(*writers: Callable[[Table], object]) -> Callable[[Table], None]:
 
 
 class Table:
-    """A Delta table: SQL on it through Spark, everything else from its files."""
+    """Runs SQL on a table through Spark. `log` reads its files."""
 
     def __init__(self, spark: SparkSession, path: Path, name: str | None = None) -> None:
         self.spark = spark
@@ -104,13 +104,13 @@ class Table:
         return made
 
     def age_log(self) -> None:
-        """Makes the log three days old: what Delta keeps goes by the files' times."""
+        """Makes the log three days older: Delta's retention depends on the times of files."""
         old = time.time() - 3 * 24 * 3600
         for file in (self.path / "_delta_log").rglob("*"):
             os.utime(file, (old, old))
 
     def cut_log(self, version: int) -> None:
-        """Removes the commits before a version: the newest has a checkpoint then."""
+        """Removes the commits before a version, after the newest version gets a checkpoint."""
         jvm: Any = self.spark._jvm
         logs = jvm.org.apache.spark.sql.delta.DeltaLog
         logs.forTable(self.spark._jsparkSession, str(self.path)).checkpoint()
@@ -119,32 +119,32 @@ class Table:
         forget_logs(self.spark)
 
     def frame(self, version: int | None = None) -> DataFrame:
-        """The table as it is, or as it was, for chispa, which compares schemas as well."""
+        """Returns the table, or a version of it, for chispa, which also compares schemas."""
         suffix = "" if version is None else f" VERSION AS OF {version}"
         return self.spark.sql(f"SELECT * FROM {self.name}{suffix}")
 
     def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
-        """The rows as plain tuples, sorted."""
+        """Returns the rows as sorted tuples."""
         collected = self.spark.sql(f"SELECT {columns} FROM {self.name}").collect()
         return sorted((tuple(row) for row in collected), key=repr)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
-        """The body makes exactly one commit: what the log says anew afterwards stands in it."""
+        """Asserts that the body makes exactly one commit."""
         version = self.log.version
         yield
         assert self.log.version == version + 1
 
     @contextmanager
     def no_commit(self) -> Iterator[None]:
-        """The body leaves the table's version as it is."""
+        """Asserts that the body makes no commit."""
         version = self.log.version
         yield
         assert self.log.version == version
 
     @contextmanager
     def refusal(self, condition: str | None = None) -> Iterator[Any]:
-        """The body fails with this condition or any error, and commits nothing."""
+        """Asserts that the body fails with this or any condition and makes no commit."""
         with self.no_commit(), refusal(condition) as refused:
             yield refused
 
@@ -164,12 +164,12 @@ def forget_logs(spark: SparkSession) -> None:
 
 @contextmanager
 def refusal(condition: str | None = None) -> Iterator[Any]:
-    """The body fails with this condition or any error. As `pytest.raises`, it has the error."""
+    """Asserts that the body fails with this condition, and yields what `pytest.raises` yields."""
     with pytest.raises((PySparkException, Py4JJavaError)) as refused:
         yield refused
     assert condition is None or thrown(refused.value).getCondition() == condition
 
 
 def thrown(error: BaseException) -> Any:
-    """Returns the error of Delta. One that is no AnalysisException comes as it is in the JVM."""
+    """Returns the error of Delta. PySpark does not convert one that is no AnalysisException."""
     return error.java_exception if isinstance(error, Py4JJavaError) else error

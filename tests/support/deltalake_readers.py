@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two ways in which deltalake reads a table."""
+"""Reads a table by deltalake in its two ways."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from deltalake import DeltaTable, QueryBuilder
 
 
 def read_by_datafusion(path: Path) -> pyarrow.Table:
-    """Respects column mapping."""
+    """Reads through DataFusion, which respects column mapping."""
     query = QueryBuilder().register("t", DeltaTable(str(path))).execute("SELECT * FROM t")
     return pyarrow.table(query)
 
 
 def read_by_pyarrow(path: Path) -> pyarrow.Table:
-    """Ignores column mapping."""
+    """Reads through pyarrow, which ignores column mapping."""
     return DeltaTable(str(path)).to_pyarrow_table()

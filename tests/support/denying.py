@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of several users, one of whom may not read one table."""
+"""Starts sessions of several users, one of whom may not read one table."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tests.support.java_sources import compiled_jar
 
 EXTENSION = "DenyingExtension"
 CATALOG = "DenyingCatalog"
-# One of Spark's, in whose list PySpark looks.
+# A condition of Spark, because PySpark looks conditions up in Spark's list.
 CONDITION = "FORBIDDEN_OPERATION"
-# Says who asks.
+# Contains the name of the user.
 USER = "test.user"
-# Says by what eve is refused: check, optimizer or catalog.
+# Contains the part of Spark that refuses eve: check, optimizer or catalog.
 DENIED = "test.denied"
 # The values that a user without read permission must not see.
 HIDDEN = "hidden_column"

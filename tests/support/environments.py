@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual environments outside the checkout, and a shell without a JDK's compiler."""
+"""Makes virtual environments outside the checkout, and a shell without a JDK's compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from tests.support import class_archive
 
-# A Java runtime without a JDK's modules, as vendors pack it.
+# The modules of a Java runtime without a JDK, as vendors package it.
 RUNTIME_MODULES = (
     "java.se,jdk.charsets,jdk.crypto.ec,jdk.httpserver,jdk.incubator.vector,jdk.jfr,"
     "jdk.localedata,jdk.management,jdk.naming.dns,jdk.net,jdk.security.auth,jdk.security.jgss,"
@@ -28,7 +28,7 @@ RUNTIME_MODULES = (
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment without pip: the one of the tests works on it."""
+    """Contains a virtual environment without pip. The pip of the tests works on it."""
 
     home: Path
 
@@ -42,7 +42,7 @@ class Environment:
         return folder
 
     def contents(self) -> set[str]:
-        """All files and folders, those behind links left out."""
+        """Returns all files and folders, except those behind links."""
         return {
             os.path.relpath(os.path.join(folder, name), self.home)
             for folder, folders, files in os.walk(self.home)
@@ -53,7 +53,7 @@ class Environment:
         return run(sys.executable, "-m", "pip", "--python", self.python, *arguments, cwd=self.home)
 
     def shell_programs(self) -> str:
-        """A shell's PATH on which `python` and `pip` are those of this environment."""
+        """Returns a shell's PATH with `python` and `pip` of this environment."""
         pip = self.home / "bin" / "pip"
         pip.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pip --python "{self.python}" "$@"\n')
         pip.chmod(0o755)
@@ -61,16 +61,16 @@ class Environment:
 
 
 def environment_for(wheel: Path, home: Path) -> Environment:
-    """An environment that has what the wheel says it requires, and no more.
+    """Makes an environment with the packages that the wheel requires, and no others.
 
-    What the tests have installed is linked: PySpark is half a gigabyte.
+    The packages are links to those of the tests, because PySpark has half a gigabyte.
     """
     venv.create(home, symlinks=True)
     environment = Environment(home)
     for required in _required(metadata_of(wheel)):
         folder = Path(str(required.locate_file("")))
         names = {file.parts[0] for file in required.files or []} - {"..", "__pycache__"}
-        # An older pip's egg-info does not list itself.
+        # The egg-info of an older pip does not list itself.
         about = f"{required.metadata['Name'].replace('-', '_')}-{required.version}*"
         for part in {*(folder / name for name in names), *folder.glob(about)}:
             link = environment.site_packages / part.name
@@ -100,7 +100,7 @@ def _required(package: Distribution) -> Iterator[Distribution]:
 
 
 def without_compiler(home: Path) -> dict[str, str]:
-    """The variables of a shell that has Java's runtime, and no JDK."""
+    """Returns the variables of a shell that has Java's runtime and no JDK."""
     jdk = Path(_java_home())
     runtime = home / "runtime"
     (runtime / "bin").mkdir(parents=True)
@@ -114,14 +114,14 @@ def without_compiler(home: Path) -> dict[str, str]:
                 (programs / program.name).symlink_to(program)
     return {
         "JAVA_HOME": str(runtime),
-        # Half the processor time of a short run goes into the second compilation.
+        # The second compilation would take half the processor time of a short run.
         "JDK_JAVA_OPTIONS": f"--limit-modules={RUNTIME_MODULES} -XX:TieredStopAtLevel=1",
         "PATH": f"{runtime / 'bin'}{os.pathsep}{programs}",
     }
 
 
 def _java_home() -> str:
-    """The home of the Java that Spark would take, as it tells itself: a path may be a shim's."""
+    """Returns the home of Spark's Java, as Java reports it: a path may be a shim's."""
     java_home = os.environ.get("JAVA_HOME")
     java = Path(java_home, "bin", "java") if java_home else "java"
     shown = subprocess.run(

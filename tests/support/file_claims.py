@@ -25,7 +25,7 @@ Claim = tuple[str, str]
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 TYPES = {
-    "byte": (*INTEGERS[:2], "int32"),  # a file has the type of its writer, before it was widened
+    "byte": (*INTEGERS[:2], "int32"),  # a file may be older than a widening of its column
     "short": INTEGERS[:3],
     "integer": INTEGERS[:3],
     "long": INTEGERS,
@@ -50,7 +50,7 @@ def footer(file: Path) -> pyarrow.parquet.FileMetaData | None:
     if not file.is_file():
         return None
     stat = file.stat()
-    key = (file.name, stat.st_size, stat.st_mtime_ns)  # the same in a copy of the table
+    key = (file.name, stat.st_size, stat.st_mtime_ns)  # equal in a copy of the table
     if key not in _FOOTERS:
         if len(_FOOTERS) > 1000:
             _FOOTERS.clear()
@@ -192,7 +192,8 @@ def of_values(table: Path, old: Version, new: Version) -> Iterator[Claim]:
         if sum(add["size"] for add in adds) > LARGEST or len(adds) > MOST_FILES:
             return
         broken = (vectors.problem(table, add.get("deletionVector")) for add in adds)
-        if any(footer(file) is None for file in files) or any(broken):  # such as after VACUUM
+        # For example, VACUUM deleted it
+        if any(footer(file) is None for file in files) or any(broken):
             return
         counts.append(Counter(map(_plain, rows(table, metadata, adds))))
     if counts[0] != counts[1]:

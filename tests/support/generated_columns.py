@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE with generated or identity columns through the DeltaTable builder.
+"""Creates tables with generated or identity columns through the DeltaTable builder.
 
-SQL has them since Delta 4.4.0 (AbstractDeltaCatalog.scala, `capabilities`), the builder always.
+SQL has such columns since Delta 4.4.0 (AbstractDeltaCatalog.scala, `capabilities`), and the builder
+in all releases.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PROPERTY = re.compile(r"'([^']+)' = '([^']+)'")
 
 
 def create_by_builder(spark: SparkSession, path: Path, columns: str, *properties: str) -> None:
-    """Creates the table that CREATE TABLE with these columns and properties would."""
+    """Creates the table that CREATE TABLE with these columns and properties would create."""
     builder = DeltaTable.create(spark).location(str(path))
     for column in COLUMN.findall(columns):
         parts = PARTS.fullmatch(column.strip())

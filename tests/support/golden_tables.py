@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden tables of docs/golden, and what a table on the disk is in the words of their JSON.
+"""Reads the golden tables of docs/golden, and describes a table on the disk as their JSON does.
 
-Reads files only, shares nothing with spark_ext.
+It reads files only, and shares nothing with spark_ext.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Json = dict[str, Any]
 
 GOLDEN = Path(__file__).parents[2] / "docs" / "golden"
 STATES = {file.stem: json.loads(file.read_text()) for file in sorted(GOLDEN.glob("*.json"))}
-# Placeholder for the folder in logs of clones, which contain paths of another table's files.
+# The placeholder of the folder in logs of clones, which contain paths of other tables.
 HOME = "/golden/"
 PROPERTIES = ("mode", "hasDroppedOrRenamed", "maxColumnId")
 
 
 def placed(folder: Path, tables: Path = GOLDEN) -> Path:
-    """Copies the tables into a folder that is to be, where their logs find their files."""
+    """Copies the tables into a new folder, and changes the paths in their logs."""
     shutil.copytree(tables, folder)
     rewrite_paths(folder, HOME, f"{folder}/")
     return folder
@@ -58,12 +58,12 @@ def seen(path: Path) -> Json:
 
 
 def masked(text: str) -> str:
-    """The text with `UUID` for each name that is made of one."""
+    """Returns the text with `UUID` for each name that contains a UUID."""
     return UUID_NAME.sub(UUID, text)
 
 
 def without_nulls(value: Any) -> Any:
-    """A value as the JSON has it: without what is null in it, and null where nothing else is."""
+    """Returns a value without nulls, or None if nothing else remains."""
     if isinstance(value, dict):
         found = {name: without_nulls(child) for name, child in value.items()}
         return {name: child for name, child in found.items() if child is not None} or None

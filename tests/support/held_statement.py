@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A statement that stands still at a step of its Delta transaction until it is released.
+"""Holds a statement at a step of its Delta transaction until the test releases it.
 
-Delta tells an observer of the thread, `TransactionExecutionObserver`, before each step and goes on
-when the observer returns. Ours is a Python object: py4j calls it on the Python thread that runs
-the statement, since PySpark pins each Python thread to a thread of the JVM.
+Delta calls an observer of the thread, `TransactionExecutionObserver`, before each step, and waits
+for its return. The observer here is a Python object. py4j calls it on the Python thread of the
+statement, since PySpark pins each Python thread to a thread of the JVM.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DELTA = "org.apache.spark.sql.delta"
 
 
 class Step(Enum):
-    """The points at which a statement can be held, in their order."""
+    """Names the points at which a statement can be held, in order."""
 
     START = "before it takes its snapshot"
     PREPARE = "its metadata decided and its files written"
@@ -34,7 +34,7 @@ class Step(Enum):
 
 
 class HeldStatement:
-    """Runs an action on a thread of its own and holds its nth transaction that gets to a step."""
+    """Runs an action on a separate thread, and holds its nth transaction that reaches a step."""
 
     def __init__(
         self, spark: SparkSession, action: Callable[[], object], step: Step, nth: int = 1
@@ -44,7 +44,7 @@ class HeldStatement:
         self._action = action
         self._step = step
         self._to_come = nth
-        self._stopped = threading.Event()  # at the step, or for good
+        self._stopped = threading.Event()  # set at the step and at the end
         self._released = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.is_held = False
@@ -68,7 +68,7 @@ class HeldStatement:
         self.release()
 
     def release(self) -> Exception | None:
-        """Lets the statement go on; its error once it has ended, None where it succeeded."""
+        """Releases the statement, waits for its end, and returns its error or None."""
         self._released.set()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), "still running"
@@ -90,7 +90,7 @@ class HeldStatement:
         if self._to_come == 0:
             self.is_held = True
             self._stopped.set()
-            self._released.wait()  # for ever, where the driver is to be killed
+            self._released.wait()  # a test that kills the driver never releases it
 
 
 def with_conflicts(
@@ -115,7 +115,7 @@ def with_conflicts(
 
     def reached(at: Step) -> None:
         if at is step and to_come:
-            # In a thread of its own: the action's has its transaction.
+            # The other action needs a separate thread, since this thread has a transaction.
             thread = threading.Thread(target=run, args=[to_come.pop(0)])
             thread.start()
             thread.join(PATIENCE)
@@ -133,7 +133,7 @@ def with_conflicts(
 
 @contextmanager
 def observed(jvm: Any, reached: Callable[[Step], None]) -> Iterator[None]:
-    """Delta tells the steps of this thread's transactions."""
+    """Calls `reached` before each step of transactions on this thread."""
 
     def delta(name: str) -> Any:
         return getattr(getattr(jvm, f"{DELTA}.{name}$"), "MODULE$")
@@ -147,7 +147,7 @@ def observed(jvm: Any, reached: Callable[[Step], None]) -> Iterator[None]:
 
 
 class Observer:
-    """Names and signatures are Delta's."""
+    """Implements Delta's observer; Delta decides the names and signatures."""
 
     def __init__(self, reached: Callable[[Step], None]) -> None:
         self._reached = reached
@@ -179,6 +179,6 @@ class Observer:
         pass
 
     class Java:
-        """The Scala trait, by py4j's convention."""
+        """Names the Scala trait, as py4j requires."""
 
         implements: ClassVar[list[str]] = [f"{DELTA}.TransactionExecutionObserver"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the pages about sessions, as the pages contain them."""
+"""Reads the commands of the pages about sessions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def block(section: str, language: str, containing: str = "", **placeholders: str) -> str:
-    """The one block of a section that contains a text.
+    """Returns the only block of a section that contains a text.
 
-    `placeholders` are the words that the page says are another on each machine: folders and ports.
+    `placeholders` are words for which each machine has another value: folders and ports.
     """
     found = [code for code in blocks(section, language) if containing in code]
     assert len(found) == 1, f"{len(found)} blocks of {language} under {section!r}"
@@ -28,7 +28,7 @@ def block(section: str, language: str, containing: str = "", **placeholders: str
 
 
 def blocks(section: str, language: str) -> list[str]:
-    """All blocks of a section in one language."""
+    """Returns all blocks of a section in one language."""
     (text,) = (
         part.partition("\n")[2]
         for page in PAGES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalogs of the tests' own, whose Java sources lie beside this file."""
+"""Compiles catalogs for tests, whose Java sources are beside this file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ HERE = Path(__file__).parent
 
 
 def add_catalog(spark: SparkSession, home: Path, name: str, *sources: str) -> Path:
-    """Compiles the sources, of which the last is the catalog, and adds it to the session.
+    """Compiles the sources, of which the last one is the catalog, and adds it to the session.
 
     Returns:
-        The folder of its tables, which nobody has made.
+        The folder of its tables, which does not exist yet.
     """
     jar = compiled_jar(home, [HERE / f"{name}.java" for name in sources], resolved_jars(spark))
     jvm: Any = spark._jvm

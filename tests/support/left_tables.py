@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin: after each test, it holds every table that the test left against the rules.
+"""Judges every table that a test made or changed, after the test.
 
 `proof` has the rules. In the integration tests, the audit reads the tables as well. A test that
 breaks a table names a finding of each defect: `@pytest.mark.broken_table("file_missing")`. A marker
@@ -25,13 +25,13 @@ WITH_DEFECTS = ("golden", "engines")
 
 
 class LeftTables:
-    """Remembers what it read: after each test, it reads new commits of new tables only."""
+    """Remembers what it read. After each test, it reads new commits and new tables only."""
 
     def __init__(self) -> None:
         self.home = Path()
         self._folders = Folders()
         self._known: set[str] = set()
-        self._shared: list[str] = []  # of fixtures with a wider scope
+        self._shared: list[str] = []  # folders of fixtures with a wider scope
         self._changed: dict[str, int] = {}
         self._replays: dict[str, proof.Replay] = {}
         self._reported: set[str] = set()
@@ -44,12 +44,12 @@ class LeftTables:
         try:
             result = yield
         except BaseException:
-            list(self._new_or_changed(item))  # the next test is not to blame
+            list(self._new_or_changed(item))  # the next test must not be blamed
             raise
         if item.path.parent.name in WITH_DEFECTS:
             list(self._new_or_changed(item))
         else:
-            self._judge(item)  # before the fixtures drop what they made
+            self._judge(item)  # fixtures drop their tables afterwards
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -95,11 +95,11 @@ class LeftTables:
             yield from (("audit", each) for each in audited.findings(Path(table)))
 
     def _new_or_changed(self, item: pytest.Item) -> Iterator[str]:
-        with os.scandir(self.home) as entries:  # without pytest's links to the newest folders
+        with os.scandir(self.home) as entries:  # except pytest's links to the newest folders
             found = {each.name for each in entries if not each.is_symlink()}
         new = found - self._known
         self._known = found
-        prefix = re.sub(r"\W", "_", item.name)[:30]  # of `tmp_path`
+        prefix = re.sub(r"\W", "_", item.name)[:30]  # as `tmp_path` does
         own = [f"{self.home}/{name}" for name in sorted(new) if name.startswith(prefix)]
         self._shared += [f"{self.home}/{name}" for name in sorted(new - set(own))]
         for folder in filter(os.path.isdir, own + self._shared):

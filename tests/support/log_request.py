@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a local table's `_delta_log` and footers as the request that the JVM sends for an audit.
 
-JSON, Parquet and file names alone: it shares no code with spark_ext, and no engine. The newest
-whole checkpoint and the commits after it say which files are live, as any reader has it.
+It reads JSON, Parquet and file names, and shares no code with spark_ext or an engine. The newest
+complete checkpoint and the later commits decide which files are live.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CHECKPOINT = re.compile(
     r"(\d{20})\.checkpoint(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<uuid>[0-9a-f-]{36}))?"
     r"\.(?P<format>parquet|json)"
 )
-TOLD = ("commitInfo", "protocol", "metaData")
+KNOWN_ACTIONS = ("commitInfo", "protocol", "metaData")
 
 
 def request(path: Path, name: str = "t", *, files: bool = True) -> str:
-    """The request for a table, as `spark_ext.wire.logs` reads it."""
+    """Returns the request for a table, as `spark_ext.wire.logs` reads it."""
     request = {"name": name, "metadata": None, "log": log(path, files=files), "folder": None}
     return json.dumps(request)
 
@@ -44,20 +44,21 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
         if (match := COMMIT.fullmatch(file.name))
     }
     checkpoints = _checkpoints(folder)
-    torn = [file for _, file in sorted(commits.items()) if _is_torn(file)]
+    truncated = [file for _, file in sorted(commits.items()) if _is_truncated(file)]
     actions = {
-        version: _json_lines(file, without_last=file in torn) for version, file in commits.items()
+        version: _json_lines(file, without_last=file in truncated)
+        for version, file in commits.items()
     }
     return {
         "lastVersion": max([*commits, *(c["version"] for c in checkpoints)]),
         "firstCommit": min(commits, default=None),
-        "lastCheckpointTarget": _hint(folder),
-        "truncatedCommits": [file.name for file in torn],
+        "lastCheckpointTarget": _last_checkpoint_target(folder),
+        "truncatedCommits": [file.name for file in truncated],
         "commits": [
             {
                 "version": version,
                 "time": commits[version].stat().st_mtime_ns // 1_000_000,
-                "actions": _told(found),
+                "actions": _known_actions(found),
             }
             for version, found in sorted(actions.items())
             if any(action.get("protocol") or action.get("metaData") for action in found)
@@ -67,7 +68,7 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
                 "file": file,
                 "version": version,
                 "firstVersion": first,
-                "actions": _told(found),
+                "actions": _known_actions(found),
             }
             for file, version, first, found in (
                 *((c["file"], c["version"], None, c["actions"]) for c in checkpoints),
@@ -87,7 +88,7 @@ def _json_lines(file: Path, *, without_last: bool = False) -> list[Action]:
     return [json.loads(line) for line in (lines[:-1] if without_last else lines)]
 
 
-def _is_torn(file: Path) -> bool:
+def _is_truncated(file: Path) -> bool:
     try:
         json.loads((_lines(file) or ["0"])[-1])
     except ValueError:
@@ -95,13 +96,16 @@ def _is_torn(file: Path) -> bool:
     return False
 
 
-def _told(actions: Iterable[Action]) -> list[Action]:
+def _known_actions(actions: Iterable[Action]) -> list[Action]:
     return [
-        {kind: action[kind]} for action in actions for kind in TOLD if action.get(kind) is not None
+        {kind: action[kind]}
+        for action in actions
+        for kind in KNOWN_ACTIONS
+        if action.get(kind) is not None
     ]
 
 
-def _hint(folder: Path) -> int | None:
+def _last_checkpoint_target(folder: Path) -> int | None:
     file = folder / "_last_checkpoint"
     return json.loads(file.read_text())["version"] if file.is_file() else None
 
@@ -114,7 +118,7 @@ def _compacted(folder: Path) -> Iterator[tuple[str, int, int, list[Action]]]:
 
 
 def _checkpoints(folder: Path) -> list[dict[str, Any]]:
-    """Every whole checkpoint with its actions: classic, of several parts, or V2 with sidecars."""
+    """Returns every complete checkpoint and its actions: classic, in parts, or V2."""
     parts: dict[tuple[int, str], list[Path]] = {}
     wanted: dict[tuple[int, str], int] = {}
     for file in sorted(folder.iterdir()):
@@ -196,7 +200,7 @@ def _groups(
 def _live(
     commits: dict[int, list[Action]], checkpoints: list[dict[str, Any]]
 ) -> Iterator[tuple[Action, int | None]]:
-    """Every live file's `add`, with the version of the newest metadata when it was added."""
+    """Returns every live file's `add`, and the version of the metadata when it was added."""
     live: dict[tuple[str, Any], Action] = {}
     start = -1
     if checkpoints:
@@ -240,7 +244,7 @@ def _folders(path: str) -> list[str]:
 
 def _statistics(add: Action) -> list[list[str]]:
     text = add.get("stats")
-    # A struct has every column, also those that this file has no statistics of.
+    # A struct also has columns without statistics in this file.
     statistics = json.loads(text) if text else _without_none(add.get("stats_parsed") or {})
     found = {
         path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The local disk as a storage `odd:`, which streams, waits and fails as a test wants."""
+"""Runs the storage `odd:`, a local disk that only streams, and that can delay or fail writes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fenced blocks of README.md and docs/*.md, and what becomes of each.
+"""Reads the fenced blocks of README.md and docs/*.md, and decides which test runs each.
 
-A block of `sql` or `python` is run, in the page's order; a block of `text` after it is what it
-prints. In Python a comment behind a `print` is what that line prints. All else is in `ELSEWHERE`,
-where another test runs it, or in `NOT_RUN`, with the reason.
+A block of `sql` or `python` runs with its page, and the next block of `text` is its output. In
+Python, a comment behind a `print` is the output of the line. `ELSEWHERE` lists blocks of other
+tests, and `NOT_RUN` blocks that no test runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGES = [
 ]
 RUN, OUTPUT = ("sql", "python"), "text"
 
-# Sections whose blocks another test runs: the file, which names the section.
+# Sections whose blocks another test runs, and the file of the test, which names the section.
 ELSEWHERE = {
     ("README.md", "Install"): "tests/packaging/test_make_wheel.py",
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
@@ -44,7 +44,7 @@ ELSEWHERE = {
     ),
 }
 
-# Blocks that no test runs, by their first words: the reason.
+# Blocks that no test runs, by their first words, each with the reason.
 NOT_RUN = {
     ("docs/platforms.md", "spark-submit --master spark:"): "the test of clusters starts its own",
     ("docs/platforms.md", "spark-submit --master k8s:"): "needs a Kubernetes cluster",
@@ -67,7 +67,7 @@ VOLATILE = {
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?": "<time>",
     r"\b\d+\.\d s\b": "<seconds>",
     r"(?<![\w.])\d+\.\d(?![\w.])": "<seconds>",  # a number under a heading
-    # A file's bytes, which are others with each release of Parquet.
+    # The sizes of files differ between releases of Parquet.
     r"\b\d{3,4}\b": "<bytes>",
     r"(?:file:/{1,3}|(?<![\w/])/)(?:[\w.@=%-]+/)+[\w.@=%-]*": "<path>",
 }
@@ -75,7 +75,7 @@ VOLATILE = {
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block, and what it shows to come of it."""
+    """Contains a fenced block, and its documented output."""
 
     page: str
     section: str
@@ -90,7 +90,7 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    """All blocks of a page in order, each with its output."""
+    """Returns all blocks of a page in order, each with its output."""
     found: list[Block] = []
     section, start, opened = "", 0, None
     lines = (CHECKOUT / page).read_text().splitlines()
@@ -124,14 +124,14 @@ def shown(block: Block) -> str | None:
 
 
 def comparable(text: str) -> list[str]:
-    """The lines of an output without what is another in each run."""
+    """Returns the lines of an output without values that differ in each run."""
     for volatile, stand_in in VOLATILE.items():
         text = re.sub(volatile, stand_in, text)
     return [line.strip() for line in text.strip().splitlines()]
 
 
 def commands(page: str, section: str) -> list[list[str]]:
-    """The arguments of each `python -m spark_ext` or `spark-ext` in a section's blocks."""
+    """Returns the arguments of each `python -m spark_ext` or `spark-ext` in a section."""
     lines = [
         re.sub("^spark-ext ", "python -m spark_ext ", line)
         for block in blocks(page)
@@ -148,7 +148,7 @@ def is_run(block: Block) -> bool:
 
 
 def reason(block: Block) -> str | None:
-    """Why a block is not run with its page, if it is not."""
+    """Returns why a block does not run with its page, or None if it does."""
     for (page, start), why in NOT_RUN.items():
         if block.page == page and block.text.startswith(start):
             return why

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and validates Parquet files by their bytes.
 
-Shares nothing with what writes footers here: the numbers of fields are parquet.thrift's.
+It shares nothing with the code that writes footers, and has the field numbers of parquet.thrift.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DATA_PAGE_V1, DICTIONARY, DATA_PAGE_V2 = 0, 2, 3
 
 @dataclass
 class ParquetFile:
-    """A file in memory. `bytes()` contains the changes of `footer`."""
+    """Contains a file in memory. `bytes()` contains the changes of `footer`."""
 
     body: bytes
     footer: Struct
@@ -274,7 +274,7 @@ def _bloom_problems(
     try:
         header, end = decoded(file.body, column[BLOOM])
         length = end - column[BLOOM] + header[1]
-        # Powers of two of blocks of 32 bytes, by the one algorithm and the one hash there are.
+        # The size is a power of two of blocks of 32 bytes. Parquet has one algorithm and one hash.
         sound = header[1] >= 32 and header[1] % 32 == 0 and all(1 in header[i] for i in (2, 3, 4))
     except (EOFError, IndexError, KeyError, ValueError, TypeError) as broken:
         yield f"{name}: its bloom filter cannot be read: {broken!r}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that many tests begin with: made once in a session, then copied file by file."""
+"""Makes tables for many tests once in a session, and then copies their files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MADE: dict[object, Path] = {}
 def made_once(
     make: Callable[Concatenate[Table, Arguments], object],
 ) -> Callable[Concatenate[Table, Arguments], Table]:
-    """Lets later calls with the same arguments copy the files of the table that the first made.
+    """Decorates a function that makes a table: later calls copy the files of the first call.
 
-    The session's settings are part of the arguments. Delta's log names files relative to the table,
-    so a copy at another path is whole. A table of the catalog is made each time.
+    A copy needs the same arguments and the same settings of the session. Delta's log has paths
+    relative to the table, so the copy is complete. A table of the catalog is made each time.
     """
 
     @wraps(make)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes: what a JVM has started, read from /proc, and functions in a process of their own."""
+"""Finds processes in /proc, and runs functions in separate Python processes."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def jvm_pid(spark: SparkSession) -> int:
 
 
 def rule_workers(jvm: int) -> set[int]:
-    """The rule processes that a JVM started, itself or through a script."""
+    """Returns the rule processes that a JVM started directly or through a script."""
     parents = {pid: _parent(pid) for pid in _pids()}
     return {pid for pid in parents if is_rule_worker(pid) and jvm in _ancestors(pid, parents)}
 
 
 def is_rule_worker(pid: int) -> bool:
-    """Returns whether the process runs; an ended process has no command line, even if unreaped."""
+    """Returns whether the process runs: an ended process has no command line."""
     line = command_line(pid)
     return " -E " in line and "spark-ext.jar" in line
 
 
 def processes_that_name(text: str) -> set[int]:
-    """The processes with a text in their command line."""
+    """Returns the processes with a text in their command line."""
     return {pid for pid in _pids() if text in command_line(pid)}
 
 
@@ -48,7 +48,7 @@ def environment(pid: int) -> str:
 
 
 def listening_addresses(pid: int) -> set[str]:
-    """The local addresses, in hexadecimal, on which a process accepts TCP connections."""
+    """Returns the local addresses, in hexadecimal, on which a process accepts TCP connections."""
     sockets = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()}
     listening = "0A"
     found = set()
@@ -62,13 +62,13 @@ def listening_addresses(pid: int) -> set[str]:
 
 @contextmanager
 def new_process() -> Iterator[Callable[..., Any]]:
-    """A fresh Python, where no JVM runs yet; gives what a function of a module returns there."""
+    """Yields a function that runs a module's function in a new Python process without a JVM."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         yield lambda *call: process.submit(_with_plain_errors, *call).result()
 
 
 def in_new_process(function: Callable[..., Result], *arguments: object) -> Result:
-    """Returns the result of a module's function in a fresh Python process."""
+    """Returns the result of a module's function in a new Python process."""
     with new_process() as run:
         result: Result = run(function, *arguments)
         return result
@@ -78,7 +78,7 @@ def _with_plain_errors(function: Callable[..., Result], *arguments: object) -> R
     try:
         return function(*arguments)
     except Exception:
-        # An error of py4j's holds a connection, which cannot travel between processes.
+        # A py4j error contains a connection, which cannot be sent to another process.
         raise AssertionError(traceback.format_exc()) from None
 
 

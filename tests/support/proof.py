@@ -23,7 +23,7 @@ from tests.support.table_log import FEATURE, local
 
 @dataclass(frozen=True)
 class Finding:
-    """A violation, and the version with which it started."""
+    """Reports a violation, and the version with which it started."""
 
     check: str
     version: int
@@ -78,7 +78,7 @@ class Replay:
         if self._is_cut or number <= self._version:
             return
         expected, self._version = self._version + 1, number
-        if number != expected:  # without the commits before, the others mean nothing
+        if number != expected:  # without the earlier commits, the later ones mean nothing
             self._is_cut = True
             self._live.clear()
             self._report([("log_without_start", f"it has no version {expected}")])
@@ -181,7 +181,7 @@ class Replay:
             if places.setdefault(file, path) != path:
                 yield "path_twice", f"{path} and {places[file]}"
             if "://" in path and not path.startswith("file:"):
-                continue  # in another storage
+                continue  # the file is in another storage
             problem = vectors.problem(self.table, vector)
             if file_claims.footer(file) is None:
                 problem = "it has no footer" if file.is_file() else "missing"

@@ -21,7 +21,7 @@ Row = Mapping[int, object]
 
 @dataclass(frozen=True)
 class Column:
-    """A column at any level. `key` identifies the column in rows and never changes."""
+    """Contains a column at any level. `key` identifies the column in rows and never changes."""
 
     name: str
     kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
@@ -86,7 +86,8 @@ class State:
     columns: Columns
     mode: str  # none, name or id
     is_tracked: bool
-    flag: bool | None = None  # on an untracked table: a copy left by a session without tracking
+    # An untracked table may have a copy of the flag, made by a session without tracking
+    flag: bool | None = None
     max_id: int = 0
     rows: tuple[Row, ...] = ()
 
@@ -191,7 +192,7 @@ class State:
     def _untracked_after(self, before: State, *, was_mapped: bool) -> State:
         """Returns this version with a true flag if it was mapped or if a stale flag was true.
 
-        RFC: enabling column mapping is no drop, so a false flag stays false.
+        RFC: enabling column mapping is no drop, so a false flag is kept.
         """
         is_used = was_mapped or before.flag is True
         return replace(self, flag=True) if self.flag is not None and is_used else self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commit that removed column mapping, and the removal by Delta's own rewrite."""
+"""Reads the commit that removed column mapping, and removes it by Delta's own rewrite."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 Action = dict[str, Any]
 
 
-def disable(table: Table) -> TableLog:
-    """Removes column mapping, and returns the table just afterwards."""
+def unmap(table: Table) -> TableLog:
+    """Removes column mapping, and returns the log."""
     with table.one_commit():
         table.remove_mapping()
     log = table.log
@@ -52,11 +52,11 @@ def by_drop_feature_support(table: Table) -> None:
     table.delta_table.dropFeatureSupport("columnMapping")
 
 
-# Each way to remove column mapping, with the mode that the table has afterwards.
+# Each way to remove column mapping, and the mode afterwards.
 WAYS = pytest.mark.parametrize(
     ("remove_mapping", "mode"),
     [
-        (disable, "none"),
+        (unmap, "none"),
         (by_unset, None),
         (by_drop_feature, None),
         *in_matrix((by_drop_feature_support, None)),
@@ -65,16 +65,16 @@ WAYS = pytest.mark.parametrize(
 
 
 def removal_of(log: TableLog) -> TableLog:
-    """The table just after its newest removal, which DROP FEATURE follows with more commits."""
+    """Returns the log at its newest removal. DROP FEATURE makes more commits afterwards."""
     newest = range(log.version, -1, -1)
     return log.at(next(version for version in newest if log.at(version).operation == OPERATION))
 
 
 def assert_checksum_holds(log: TableLog) -> None:
-    """Asserts that the checksum file of the version agrees with its files, as a checkpoint does."""
-    told = json.loads((log.path / "_delta_log" / f"{log.version:020}.crc").read_text())
-    assert told["numFiles"] == len(live(log))
-    assert told["tableSizeBytes"] == sum(add["size"] for add in live(log).values())
+    """Asserts that the checksum file of the version agrees with the live files."""
+    numbers = json.loads((log.path / "_delta_log" / f"{log.version:020}.crc").read_text())
+    assert numbers["numFiles"] == len(live(log))
+    assert numbers["tableSizeBytes"] == sum(add["size"] for add in live(log).values())
 
 
 def insert_one_file(table: Table, values: str) -> None:
@@ -104,11 +104,8 @@ def with_inline_vectors(table: Table) -> list[Action]:
     return made
 
 
-def by_delta(table: Table, remove: Callable[[Table], object] = disable) -> Table:
-    """A copy of the table, which left column mapping by Delta's own rewrite.
-
-    The way may be given.
-    """
+def by_delta(table: Table, remove: Callable[[Table], object] = unmap) -> Table:
+    """Returns a copy of the table from which Delta's own rewrite removed column mapping."""
     twin = Table(table.spark, table.path.with_name(f"{table.path.name}-by-delta"))
     shutil.copytree(table.path, twin.path)
     with setting(table, "rewrite"):
@@ -117,7 +114,7 @@ def by_delta(table: Table, remove: Callable[[Table], object] = disable) -> Table
 
 
 def setting(table: Table, value: str) -> AbstractContextManager[None]:
-    """The session says how to remove column mapping, for a while."""
+    """Sets how the session removes column mapping until the body ends."""
     return session_conf(table.spark, {SETTING: value})
 
 
@@ -129,19 +126,21 @@ def metrics(log: TableLog) -> dict[str, int]:
 
 
 def counts(log: TableLog) -> tuple[int, int, int]:
-    """Files kept, copied and rewritten, as the history says; which is true as well."""
-    told = metrics(log)
-    kept, copied, rewritten = (told[f"num{kind}Files"] for kind in ("Kept", "Copied", "Rewritten"))
+    """Returns the files kept, copied and rewritten by the history, and asserts that it is right."""
+    numbers = metrics(log)
+    kept, copied, rewritten = (
+        numbers[f"num{kind}Files"] for kind in ("Kept", "Copied", "Rewritten")
+    )
     before = {path: add["size"] for path, add in live(log.at(log.version - 1)).items()}
     removed = {action["path"] for action in log.actions("remove")}
     assert removed <= before.keys()
     assert len(before) == kept + copied + rewritten
     assert len(removed) == copied + rewritten
-    assert told["numRemovedBytes"] == sum(before[path] for path in removed)
+    assert numbers["numRemovedBytes"] == sum(before[path] for path in removed)
     new = [action for action in log.actions("add") if action["path"] not in before]
-    assert told["numOutputBytes"] == sum(action["size"] for action in new)
-    assert told["numCopiedBytes"] + told["numRewrittenBytes"] == told["numRemovedBytes"]
-    assert told["numKeptBytes"] == sum(before.values()) - told["numRemovedBytes"]
+    assert numbers["numOutputBytes"] == sum(action["size"] for action in new)
+    assert numbers["numCopiedBytes"] + numbers["numRewrittenBytes"] == numbers["numRemovedBytes"]
+    assert numbers["numKeptBytes"] == sum(before.values()) - numbers["numRemovedBytes"]
     return kept, copied, rewritten
 
 
@@ -159,7 +158,7 @@ def pairs(log: TableLog) -> list[tuple[Action, Action]]:
 
 
 def newest_adds(log: TableLog) -> dict[str, Action]:
-    """The last `add` of each path in the log."""
+    """Returns the last `add` of each path in the log."""
     return {
         action["add"]["path"]: action["add"]
         for commit in log.commits
@@ -169,13 +168,13 @@ def newest_adds(log: TableLog) -> dict[str, Action]:
 
 
 def data_files(table: Path) -> set[Path]:
-    """All files of the table's folder but its log."""
+    """Returns all files of the table's folder except the log."""
     return {file for file in table.rglob("*") if file.is_file() and "_delta_log" not in file.parts}
 
 
 @contextmanager
 def untouched(table: Table) -> Iterator[None]:
-    """The body leaves neither a commit nor a file, and all files as they were."""
+    """Asserts that the body makes no commit and changes no file."""
     before = {file: file.read_bytes() for file in data_files(table.path)}
     with table.no_commit():
         yield

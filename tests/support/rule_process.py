@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule process under test: how it is said, and what makes a session ask it."""
+"""Configures the rule process, and makes a session call it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_column(table: Table) -> None:
 
 
 def refusal(table: Table) -> AnalysisException:
-    """The error of a change of a tracked table, of which nothing was written."""
+    """Returns the error of a change of a tracked table, and asserts that nothing was written."""
     version = table.log.version
     with pytest.raises(AnalysisException) as refused:
         add_column(table)
@@ -38,7 +38,7 @@ def parameters(error: PySparkException) -> dict[str, str]:
 
 
 def kill(process: int) -> None:
-    """Kills a child of the JVM, and waits until the JVM has taken note of its end."""
+    """Kills a child of the JVM, and waits until the JVM has reaped it."""
     os.kill(process, signal.SIGKILL)
     wait_until(lambda: not exists(process), "its end")
 

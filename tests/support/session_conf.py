@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a session for a while."""
+"""Sets settings of a session for a while."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SetConf = Callable[[str, str], None]
 
 @contextmanager
 def session_conf(spark: SparkSession, settings: Mapping[str, str | None]) -> Iterator[None]:
-    """The body has these settings, None for the default; afterwards they are as before."""
+    """Sets these settings until the body ends; None is the default."""
     before = {key: spark.conf.get(key, None) for key in settings}
     put(spark, settings)
     try:

@@ -61,7 +61,7 @@ def rows(table: Path, metadata: Mapping[str, Any], adds: Iterable[Action]) -> It
 
 
 def _read(file: Path, schema: Any, *, is_by_id: bool) -> list[Row]:
-    # A ParquetFile, because `read_table` would read `column=value` in the path as a column.
+    # `read_table` would read `column=value` in the path as a column, so this uses a ParquetFile.
     with pyarrow.parquet.ParquetFile(file, coerce_int96_timestamp_unit="us") as source:
         found = source.read()
     if is_by_id:

@@ -21,7 +21,7 @@ UUID = "col-<uuid>"
 
 @dataclass(frozen=True)
 class Field:
-    """One column at any level, as the schema in the log has it."""
+    """Contains a column at any level, as the schema in the log describes it."""
 
     id: int | None
     physical_name: str | None
@@ -30,11 +30,11 @@ class Field:
 
 
 class TableLog:
-    """The commits of a table, newest state by default, an older one with `at(version)`."""
+    """Reads the commits of a table up to the newest version, or with `at` up to an older one."""
 
     def __init__(self, path: Path, version: int | None = None) -> None:
         self.path = path
-        # A checkpoint may be JSON as well, with more than the version in its name.
+        # A checkpoint may be a JSON file too, with more than the version in its name.
         files = sorted((path / "_delta_log").glob("[0-9]" * 20 + ".json"))
         last = int(files[-1].stem) if files else -1
         self.version = last if version is None else version
@@ -48,7 +48,7 @@ class TableLog:
         return TableLog(self.path, version)
 
     def actions(self, kind: str) -> list[dict[str, Any]]:
-        """The actions of one kind in the newest commit."""
+        """Returns the actions of one kind in the newest commit."""
         return [action[kind] for action in self.commits[-1] if kind in action]
 
     def _newest(self, kind: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class TableLog:
 
     @property
     def live_files(self) -> dict[str, int]:
-        """Size by path of the data files; none is removed that is not there, or added twice."""
+        """Returns the size of each live data file by path, and asserts that actions fit."""
         live: dict[str, int] = {}
         for commit in self.commits:
             for action in commit:
@@ -110,7 +110,7 @@ class TableLog:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """Every column at every level by its dotted logical path."""
+        """Returns every column at every level by its dotted logical path."""
         schema = json.loads(self.metadata["schemaString"])
         found: dict[str, Field] = {}
         _collect(schema, (), found)
@@ -122,34 +122,34 @@ class TableLog:
 
     @property
     def ids(self) -> dict[str, Any]:
-        """Every column's id, None where it has none."""
+        """Returns the id of every column, or None."""
         return {path: field.id for path, field in self.fields.items()}
 
     @property
     def columns(self) -> dict[str, tuple[int | None, str | None]]:
-        """Every column's id and physical name; a name made of a UUID is `UUID`."""
+        """Returns the id and the physical name of every column, with `UUID` for a UUID."""
         return {
             path: (field.id, field.physical_name and UUID_NAME.sub(UUID, field.physical_name))
             for path, field in self.fields.items()
         }
 
     def written_columns(self, kind: str = "add") -> list[str]:
-        """Returns `parquet_columns` without row tracking's; a name made of a UUID is `UUID`."""
+        """Returns `parquet_columns` without columns of row tracking, with `UUID` for a UUID."""
         columns = set(self.parquet_columns(kind)) - self.row_tracking_columns
         return sorted(UUID_NAME.sub(UUID, column) for column in columns)
 
     def parquet_columns(self, kind: str = "add") -> list[str]:
-        """The leaf paths in the footers of the newest commit's files: `add` data, `cdc` changes."""
+        """Returns the leaf paths in the footers of the newest commit's files (`add` or `cdc`)."""
         return sorted({leaf for schema in self._footers(kind) for leaf in _leaves(schema)})
 
     @property
     def row_tracking_columns(self) -> set[str]:
-        """The names that the ids and versions of rows have in files where they are columns."""
+        """Returns the names of materialized row ids and row commit versions."""
         prefix = "delta.rowTracking.materialized"
         return {name for key, name in self.configuration.items() if key.startswith(prefix)}
 
     def parquet_field_ids(self) -> dict[str, int]:
-        """The ids of the columns at every level in the footers of the newest commit's data."""
+        """Returns the field ids at every level in the footers of the newest commit's data files."""
         ids: dict[str, int] = {}
         for schema in self._footers("add"):
             ids |= _field_ids(schema)
@@ -166,7 +166,7 @@ class TableLog:
         self.append_foreign({"metaData": {**self.metadata, "configuration": kept}}, *others)
 
     def append_foreign(self, *actions: dict[str, Any]) -> None:
-        """Writes the next commit, as another engine would; of a table yet to be made, the first."""
+        """Writes the next commit as another engine would, or the first commit of a new table."""
         file = self.path / "_delta_log" / f"{self.version + 1:020}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         commit = [{"commitInfo": {"timestamp": 0, "operation": "FOREIGN"}}, *actions]
@@ -174,7 +174,7 @@ class TableLog:
 
 
 def local(table: Path, path: str) -> Path:
-    """Returns the local path of a file of the log, which a shallow clone has outside its folder."""
+    """Returns the local path of a file of the log, which may be outside of the table's folder."""
     return table / re.sub(r"^[a-z]+:((?=/[^/])|//(?=/))", "", unquote(path))
 
 
@@ -216,7 +216,7 @@ def _field_ids(schema: pyarrow.Schema) -> dict[str, int]:
 
 
 def _walk(schema: pyarrow.Schema) -> Iterator[tuple[str, pyarrow.Field]]:
-    """Every field of a footer at every level by its dotted path."""
+    """Yields every field of a footer at every level, with its dotted path."""
     level = [(field.name, field) for field in schema]
     while level:
         yield from level

@@ -27,7 +27,7 @@ Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&
 
 @dataclass(frozen=True)
 class Vector:
-    """The vector at the place that a descriptor names."""
+    """Returns the vector at the place that a descriptor names."""
 
     size: int
     bitmap: bytes

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Default settings of vendors that the released Delta and Spark have.
+"""Lists default settings of vendors that the released Delta and Spark have.
 
-TEST_SETTINGS in the environment says with which of them the tests' session starts: `vendors` for
-all at once, which no vendor has, or names such as `auto-compact,row-tracking`. A test that one of
-them changes, by a further commit, file, column or feature that it would count, is marked with its
-name, as `@pytest.mark.without("auto-compact")`, and runs without it. `one-connector` is no
-vendor's, and has a name of its own only.
+TEST_SETTINGS in the environment selects the settings of the tests' session: `vendors` for all,
+which no vendor has, or names such as `auto-compact,row-tracking`. A setting may add a commit, file,
+column or feature that a test counts. The test then has the marker
+`@pytest.mark.without("auto-compact")`, and runs without the setting. `one-connector` is not in
+`vendors`, since no vendor sets it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ SETTINGS = {
     "adaptive": {"spark.sql.adaptive.enabled": "true"},
     "dynamic-overwrite": {"spark.sql.sources.partitionOverwriteMode": "dynamic"},
 }
-# Set by no vendor, but by whoever wants Delta as it was before 4.4.
+# Users set it to get Delta as it was before 4.4.
 CONNECTOR = {"one-connector": {"spark.databricks.delta.v2.enableMode": "NONE"}}
 
 
 def chosen() -> list[str]:
-    """The names that TEST_SETTINGS has."""
+    """Returns the names in TEST_SETTINGS."""
     text = os.environ.get("TEST_SETTINGS", "")
     return list(SETTINGS) if text == "vendors" else [name for name in text.split(",") if name]
 
 
 def settings(names: Iterable[str]) -> dict[str, str]:
-    """The settings under these names."""
+    """Returns the settings with these names."""
     return {key: value for name in names for key, value in (SETTINGS | CONNECTOR)[name].items()}

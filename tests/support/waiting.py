@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 120.0  # seconds, on a machine that has other things to do
+PATIENCE = 120.0  # seconds, because the machine may be busy
 
 
 def wait_until(is_true: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:

@@ -38,8 +38,8 @@ def assigned(
     overwriting_schema: bool = False,
 ) -> TableMetadata:
     if not is_mapped(proposed):
-        stays = schema_has_column_mapping_metadata(old.schema)
-        stripped = proposed.schema if stays else drop_column_mapping_metadata(proposed.schema)
+        keeps_names = schema_has_column_mapping_metadata(old.schema)
+        stripped = proposed.schema if keeps_names else drop_column_mapping_metadata(proposed.schema)
         return proposed.with_schema(stripped)
     existing = {_folded(path): field for path, field in walk(old.schema)}
     enabling = mode_of(old.configuration) != mode_of(proposed.configuration) and not creating_table

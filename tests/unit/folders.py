@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the folders of tables, with what their files contain of columns."""
+"""Builds the folders of tables, and the columns that their files contain."""
 
 from __future__ import annotations
 

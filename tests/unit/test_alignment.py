@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements of an alignment, from any state of a table."""
+"""Tests the statements of an alignment from any state of a table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`attach` with class loaders that no session of the tests has; without a JVM."""
+"""Tests `attach` without a JVM, with class loaders that no real session of the tests has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spark_ext.launch.releases import USAGE_TRACKING_EXTENSION
 
 
 class Thrown:
-    """An exception of the JVM."""
+    """Stands for an exception of the JVM."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Thrown:
 
 
 class Loader:
-    """A class loader that takes no further jar, and loads all classes or none."""
+    """Stands for a class loader that accepts no further jar, and loads all classes or none."""
 
     def __init__(self, failure: str | None = None) -> None:
         self._failure = failure

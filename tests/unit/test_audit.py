@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: which tables have no finding, which have one, and how the result is shown.
+"""Tests which tables have no finding, which have one, and how the result is shown.
 
 Each check has an example in its docstring.
 """
@@ -631,7 +631,7 @@ def test_table_function_returns_the_findings() -> None:
 
 class TestApi:
     def test_public_name_audit_is_a_function(self) -> None:
-        # A package of that name would take its place once it is imported.
+        # A package of that name would replace it after an import.
         assert callable(spark_ext.audit)
         assert not (Path(spark_ext.__file__).parent / "audit").exists()
 
@@ -692,7 +692,7 @@ class TestResult:
         assert repr(AuditResult("db.t", (self.RISK,))).startswith("db.t: 1 finding (1 risk)\n")
         assert [found["severity"] for found in result.as_objects()] == ["damage", "damage", "risk"]
 
-    def test_text_of_a_healthy_table_says_no_findings(self) -> None:
+    def test_text_of_a_healthy_table_contains_no_findings(self) -> None:
         assert repr(AuditResult("db.t", ())) == "db.t: no findings"
 
     def test_results_are_true_without_findings(self) -> None:

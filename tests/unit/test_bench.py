@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rich")  # in the extra `demo`
+pytest.importorskip("rich")  # the extra `demo` contains it
 
 BENCH = Path(__file__).parents[2] / "bench"
 

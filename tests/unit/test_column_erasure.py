@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts about a column by the files in a table's folder, and how far they go."""
+"""Tests the verdicts about a column from the files in a table's folder, and what they cover."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def asked(of: TableFolder, column: str | None = "b", **facts: Any) -> Any:
 
 
 def forgotten(whole: TableLog, version: int, **parameters: Any) -> TableLog:
-    """Returns the log from a checkpoint on; the commit of its version has these parameters."""
+    """Returns the log from a checkpoint on. The commit of its version has these parameters."""
     cut = cleaned_up(whole, version)
     first, *others = cut.commits
     return replace(cut, commits=(replace(first, parameters=parameters), *others))
 
 
-def test_column_is_erased_when_nothing_is_left() -> None:
+def test_column_has_the_verdict_erased_when_no_data_remains() -> None:
     found = asked(folder(files=(data(LIVE, "a"),)))
 
     assert found.verdict == "ERASED"
@@ -176,7 +176,7 @@ def test_new_column_of_the_name_hides_no_data_of_the_dropped_column() -> None:
     assert [row.removed_files.num_files for row in found.columns] == [1]
 
 
-# How far the answer goes.
+# What the verdict covers.
 
 
 def test_table_never_had_a_column_for_certain_when_log_is_whole() -> None:
@@ -193,7 +193,7 @@ def test_ids_of_elements_are_known() -> None:
     assert asked(of, "other").forgotten_ids == 0
 
 
-def test_answer_goes_back_to_the_oldest_schema_when_log_forgot_the_drop() -> None:
+def test_verdict_covers_versions_since_the_oldest_schema_when_the_drop_is_deleted() -> None:
     whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
     cut = cleaned_up(whole, 2)
     highest = {**cut.summaries[0].metadata.configuration, "delta.columnMapping.maxColumnId": "2"}  # type: ignore[union-attr]
@@ -208,7 +208,7 @@ def test_answer_goes_back_to_the_oldest_schema_when_log_forgot_the_drop() -> Non
     assert found.forgotten_ids == 1
 
 
-def test_commit_of_the_drop_tells_of_the_column_when_its_schemas_are_gone() -> None:
+def test_commit_of_the_drop_names_the_column_when_its_schemas_are_deleted() -> None:
     whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE))
     cut = forgotten(whole, 1, columns='["b","`x.y`","s.`n`"]')
     of = folder(cut, files=(data(LIVE, "a"),))
@@ -222,7 +222,7 @@ def test_commit_of_the_drop_tells_of_the_column_when_its_schemas_are_gone() -> N
     assert asked(of, None).verdict == "ERASED"
 
 
-def test_commit_of_a_rename_tells_the_former_name_when_its_schemas_are_gone() -> None:
+def test_commit_of_a_rename_has_the_former_name_when_its_schemas_are_deleted() -> None:
     by_uuid = table({"a": "1 a", "c": f"2 {UUID}"}, "name", "true")
     whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", by_uuid), ("DROP COLUMNS", ONE))
     cut = forgotten(whole, 1, oldColumnPath="b", newColumnPath="C")
@@ -235,7 +235,7 @@ def test_commit_of_a_rename_tells_the_former_name_when_its_schemas_are_gone() ->
     assert (live.verdict, live.live_columns[0].former_paths) == ("LIVE", ("b",))
 
 
-def test_older_file_of_the_log_tells_of_the_column_by_its_schema() -> None:
+def test_older_file_of_the_log_names_the_column_in_its_schema() -> None:
     whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
     older = logged("other", version=0, under=None, schemas=(json.dumps(BOTH.schema),))
 
@@ -270,7 +270,7 @@ def test_column_of_a_file_has_its_only_name_when_table_was_never_mapped() -> Non
     assert asked(cut).verdict == "UNKNOWN"
 
 
-# What cannot be read.
+# Unreadable files.
 
 
 def test_missing_live_file_makes_the_answer_unknown() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of columns and of the flag, from logs that are written by hand or drawn."""
+"""Tests the history of columns and of the flag, on logs that are written by hand or drawn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def name_mode(columns: Any, flag: str | None = None) -> TableMetadata:
     return table(columns, "name", flag)
 
 
-def told(events: Iterable[ColumnEvent]) -> list[tuple[Any, ...]]:
+def described(events: Iterable[ColumnEvent]) -> list[tuple[Any, ...]]:
     """Returns version, change, id, old and new path of each event."""
     return [
         (event.commit and event.commit.version, event.change, event.id, event.old, event.new)
@@ -39,7 +39,7 @@ def told(events: Iterable[ColumnEvent]) -> list[tuple[Any, ...]]:
 
 
 def after_the_first(*steps: Step) -> list[tuple[Any, ...]]:
-    return [event for event in told(column_history(log(*steps)).events) if event[0] != 0]
+    return [event for event in described(column_history(log(*steps)).events) if event[0] != 0]
 
 
 def versions(*steps: Step) -> dict[Path, tuple[int | None, int | None]]:
@@ -58,7 +58,7 @@ class TestColumnsOfAMappedTable:
 
         history = column_history(created)
 
-        assert told(history.events) == [
+        assert described(history.events) == [
             (0, "add", 1, None, ("a",)),
             (0, "add", 2, None, ("s",)),
             (0, "add", 3, None, ("s", "x")),
@@ -130,7 +130,7 @@ class TestColumnsOfAMappedTable:
         assert [event[1] for event in after_the_first(*steps)] == ["drop", "add"]
         assert versions(*steps) == {("a",): (1, None)}
 
-    def test_column_that_comes_back_is_added(self) -> None:
+    def test_restored_column_is_added(self) -> None:
         both, one = name_mode({"a": "1 a", "b": "2 b"}), name_mode({"a": "1 a"})
         steps: list[Step] = [("CREATE TABLE", both), ("DROP COLUMNS", one), ("RESTORE", both)]
 
@@ -146,7 +146,7 @@ class TestColumnsOfAMappedTable:
 
     @pytest.mark.parametrize("id", ["1", None, 1.5, True, [1]], ids=repr)
     def test_column_is_another_one_when_its_id_is_no_number(self, id: Any) -> None:
-        # As for the flag: what cannot be compared may have been dropped.
+        # A column that cannot be compared may have been dropped, as for the flag.
         def with_id(name: str) -> TableMetadata:
             metadata = {COLUMN_ID: id, PHYSICAL_NAME: "a"}
             schema = struct({name: {"metadata": metadata}, "b": "2 b"})
@@ -167,7 +167,7 @@ class TestABrokenLog:
         broken = replace(whole.commits[1], metadata=LoggedMetadata(None))
         found = column_history(replace(whole, commits=(whole.commits[0], broken, whole.commits[2])))
 
-        assert [event[:2] for event in told(found.events)] == [(0, "add")]
+        assert [event[:2] for event in described(found.events)] == [(0, "add")]
 
     def test_schema_may_contain_a_name_twice(self) -> None:
         one, other = struct({"a": "1 x"}), struct({"a": "2 y"})
@@ -235,7 +235,7 @@ class TestALogThatBeginsLater:
     def test_first_columns_have_no_version(self) -> None:
         history = column_history(cleaned_up(self.WHOLE, 2))
 
-        assert told(history.events) == [
+        assert described(history.events) == [
             (None, "add", 1, None, ("a",)),
             (None, "add", 2, None, ("c",)),
             (None, "add", 3, None, ("d",)),
@@ -249,7 +249,7 @@ class TestALogThatBeginsLater:
         assert found is not None
         assert (found.history_from, found.has_dropped_or_renamed) == (2, True)
         assert found.true_since is None
-        assert told(found.dropped_or_renamed) == [(3, "drop", 1, ("a",), None)]
+        assert described(found.dropped_or_renamed) == [(3, "drop", 1, ("a",), None)]
 
     def test_status_is_none_without_states(self) -> None:
         empty = TableLog("t", 3, self.WHOLE.commits[3:], first_commit=3)
@@ -274,7 +274,7 @@ class TestStatus:
         assert (found.mode, found.tracked, found.has_dropped_or_renamed) == ("name", True, True)
         assert found.protocol == whole.commits[0].protocol
         assert (found.true_since, found.history_from) == (whole.commits[1], 0)
-        assert [event[:2] for event in told(found.dropped_or_renamed)] == [
+        assert [event[:2] for event in described(found.dropped_or_renamed)] == [
             (1, "rename"),
             (3, "drop"),
         ]
@@ -356,7 +356,7 @@ def replayed(events: Iterable[ColumnEvent]) -> dict[Path, Known]:
 
 
 def called(path: Path, names: dict[Any, Any]) -> Path:
-    """Returns a path after columns on it were renamed."""
+    """Returns a path after renames of columns on the path."""
     prefixes = [path[: end + 1] for end in range(len(path))]
     return tuple(names.get(prefix, prefix)[-1] for prefix in prefixes)
 

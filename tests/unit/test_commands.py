@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line before a session starts: help, versions and arguments."""
+"""Tests the command line before a session starts: help, versions and arguments."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rich")  # in the extra `demo`
+pytest.importorskip("rich")  # the extra `demo` contains it
 
 QUIET = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "demo.py"))["quiet"]
 JVM = ["sh", "-c", "echo not found >&2"]

@@ -28,7 +28,7 @@ def test_stored_badges_are_the_drawn_ones() -> None:
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
 def test_bars_of_a_chart_are_as_long_as_the_logarithms_of_their_figures(chart: Chart) -> None:
     bars = re.findall(r'<rect class="\w+" x="230" y="\d+" width="(\d+)" height', chart.drawn())
-    bars = bars[1:]  # the first one is of the legend
+    bars = bars[1:]  # the first bar is in the legend
     figures = [seconds(row[bar]) for row in chart.rows() for bar in chart.bars]
 
     assert len(bars) == len(figures) > 20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of `python -m spark_ext doctor`, without the JVM of a trial session."""
+"""Tests the checks of `python -m spark_ext doctor`, without the JVM of a trial session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith
 
 @pytest.fixture
 def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The package's jar."""
+    """Returns a jar of the package."""
     path = tmp_path / "spark-ext.jar"
     monkeypatch.setattr(session, "jar", lambda: path)
     return path
@@ -224,7 +224,7 @@ def test_client_of_spark_connect_needs_no_java_and_no_session(
     (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
     if util is not None:
         (tmp_path / "pyspark" / "util.py").write_text(util)
-    # Another Spark than the package: if it is no client, no session is tried.
+    # Another Spark than the package. A client starts no trial session.
     environ = a_spark(tmp_path / "spark", "spark-core_2.13-4.1.0.jar") if has_spark else {}
 
     _, findings = run_with(tmp_path, **environ)
@@ -397,7 +397,7 @@ def test_table_of_a_trial_has_a_fault_without_a_log(tmp_path: Path) -> None:
     assert fault(tmp_path) is not None
 
 
-# All together.
+# All checks together.
 
 
 def test_other_checks_go_on_when_one_fails(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,7 +432,7 @@ def missing_delta(name: str) -> Any:
     return "no delta" if name == "delta" else pyspark
 
 
-def test_text_has_what_the_findings_have() -> None:
+def test_text_contains_the_values_of_the_findings() -> None:
     findings = [Diagnosis("a", OK, "x"), Diagnosis("b", PROBLEM, "y", "wrong", "do this")]
 
     text = as_text(findings)

@@ -46,7 +46,7 @@ def statements(column: DroppedColumn) -> list[tuple[str, Any]]:
     return [(step.step, step.earliest) for step in column.steps]
 
 
-def test_column_is_gone_when_no_data_remains() -> None:
+def test_dropped_column_is_erased_when_no_data_remains() -> None:
     column = only(folder(files=(data(LIVE, "a"),), log_files=(logged(COMMIT),)))
 
     assert (column.path, column.id, column.type) == ("b", 2, "bigint")
@@ -84,7 +84,7 @@ def test_files_of_each_kind_are_counted(kind: str, field: str) -> None:
         {"problem": "it is broken"},
     ],
 )
-def test_column_is_not_gone_when_a_log_file_contains_its_data(found: dict[str, Any]) -> None:
+def test_column_is_not_erased_when_a_log_file_contains_its_data(found: dict[str, Any]) -> None:
     column = only(folder(log_files=(logged(**{"kind": COMMIT, **found}),)))
 
     numbers = (column.commits, column.checkpoints, column.other_log_files, column.unknown_log_files)
@@ -93,7 +93,7 @@ def test_column_is_not_gone_when_a_log_file_contains_its_data(found: dict[str, A
     assert column.steps
 
 
-def test_names_are_no_data() -> None:
+def test_names_are_not_counted_as_data() -> None:
     named = logged(COMMIT, schemas=(json.dumps(BOTH.schema),), texts=("ab = 1", "c > 2"))
     default = table({"a": "1 a", "b": {"column": "2 b", "metadata": {"CURRENT_DEFAULT": "'x'"}}})
     with_default = logged(COMMIT, schemas=(json.dumps(default.schema),))
@@ -109,7 +109,7 @@ def test_statistics_of_live_files_are_counted() -> None:
     assert [step for step, _ in statements(column)] == ["REWRITE", "LOG CLEANUP"]
 
 
-def test_no_column_is_gone_when_a_file_is_unreadable() -> None:
+def test_no_column_is_erased_when_a_file_is_unreadable() -> None:
     broken = data(LIVE, columns=None, problem="its footer is encrypted")
     column = only(folder(files=(broken,)))
 
@@ -131,7 +131,7 @@ def test_missing_file_contains_no_data(kind: str) -> None:
     assert only(folder(files=(data(kind, columns=None, problem=MISSING),))).gone
 
 
-def test_missing_live_file_is_unknown_and_comes_back_before_any_purge() -> None:
+def test_missing_live_file_is_unknown_and_must_be_restored_before_a_purge() -> None:
     missing = data(LIVE, columns=None, problem=MISSING)
 
     column = only(folder(files=(missing,)))
@@ -335,8 +335,8 @@ def test_column_of_a_clone_is_not_the_dropped_column(mode: str) -> None:
     assert (column.version, column.removed_files.num_files) == (1, 1)
 
 
-def test_dropped_column_does_not_come_back_when_ids_start_again() -> None:
-    """`align_names` starts the ids again, and then a column of the same name is added."""
+def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
+    """`align_names` assigns ids from 1 again, and then a column of the same name is added."""
     plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
     steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
     anew = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
@@ -347,8 +347,8 @@ def test_dropped_column_does_not_come_back_when_ids_start_again() -> None:
     assert paths(folder(log(*steps, ("RESTORE", BOTH)), files=(data(LIVE, "b"),))) == []
 
 
-def test_restore_brings_back_a_column_as_before_its_rename() -> None:
-    """Both columns were called `b` once, and either may be the one."""
+def test_restored_column_has_the_name_from_before_its_rename() -> None:
+    """Both columns were called `b` once, so each may be the column."""
     again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
     plain = table({"a": "", "b": ""})
     anew = table({"a": "1 a", "b": "2 b"}, "name", "true")

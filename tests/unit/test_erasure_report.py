@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of an erasure and its certificates, as text, HTML and JSON."""
+"""Tests the report of an erasure and its certificates, as text, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_sums_come_first_with_the_worst_verdict_first() -> None:
         ("NEVER_HAD", True),
     ],
 )
-def test_report_is_complete_when_nothing_is_left(verdict: str, complete: bool) -> None:
+def test_report_is_complete_when_no_data_remains(verdict: str, complete: bool) -> None:
     assert report(of(verdict), of("ERASED")).complete == complete
     assert not report(TableErasure(table="u", message="m"), of("ERASED")).complete
 
@@ -131,7 +131,7 @@ def test_step_of_several_columns_counts_once_with_its_latest_time() -> None:
         ),
     ],
 )
-def test_report_tells_how_far_the_answer_goes(facts: dict[str, Any], words: str) -> None:
+def test_report_has_the_versions_that_the_verdict_covers(facts: dict[str, Any], words: str) -> None:
     assert words in repr(report(of("NEVER_HAD", **facts)))
 
 
@@ -223,14 +223,14 @@ def test_certificate_keeps_entries_that_no_table_of_the_run_replaces(
     assert "u" not in [each["table"] for each in replaced.report.earlier]
 
 
-def test_error_after_the_first_reading_keeps_what_was_found() -> None:
+def test_error_after_the_first_reading_keeps_the_earlier_results() -> None:
     failed = replace(of("STILL_PRESENT", columns=(dropped("b"),)), error="LOST", message="text")
 
     assert (failed.verdict, reason(failed)) == ("UNREADABLE", "LOST")
     assert [each.path for each in findings(Certificate.of(report(failed)))["id-1"].columns] == ["b"]
 
 
-# Steps that --apply runs.
+# Steps that `--apply` runs.
 
 
 def due(found: ColumnErasure, known: EarlierFinding | None = None) -> list[str]:
@@ -245,7 +245,7 @@ def test_only_steps_of_columns_with_the_name_are_applied() -> None:
 
     assert due(found) == []
     assert due(replace(found, columns=(dropped("b", VACUUM), unnamed))) == ["VACUUM"]
-    # A column of files that itself has the name.
+    # A column of data files that has the name itself.
     assert due(replace(found, columns=(matched,))) == ["VACUUM"]
     earlier = EarlierFinding("now", 1, (EarlierColumn("b", (), "`col-1`", 2, 1),))
     assert due(found, earlier) == ["VACUUM"]

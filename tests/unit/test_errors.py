@@ -88,7 +88,7 @@ class TestEveryCondition:
         assert re.fullmatch(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?", condition)
         assert re.fullmatch(r"[0-9A-Z]{5}", LISTED[condition]["sqlState"])
 
-    def test_text_says_what_failed_and_what_to_do(self, condition: str) -> None:
+    def test_text_contains_the_failure_and_the_remedy(self, condition: str) -> None:
         assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", LISTED[condition]["template"])
 
     def test_text_names_existing_pages(self, condition: str) -> None:

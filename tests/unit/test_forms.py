@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text and HTML of the results: status, stages and alignment."""
+"""Tests text and HTML of the results: status, stages and alignment."""
 
 from __future__ import annotations
 

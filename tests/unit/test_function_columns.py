@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table functions of both halves, their columns, and the page that describes them."""
+"""Tests the table functions of both halves, their columns, and the page that describes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def in_java() -> set[str]:
 
 
 def test_sql_has_every_function_of_the_rule_process() -> None:
-    # Java makes the rows of the others itself.
+    # Java makes the rows of the other functions.
     assert in_java() - FUNCTIONS.keys() == {
         "column_mapping_copies",
         "column_mapping_named_table",
@@ -36,7 +36,7 @@ def test_page_lists_every_table_function() -> None:
     section = PAGE.split("\n## Table functions\n")[1].split("\n### ")[0]
 
     listed = re.findall(r"^\| `(\w+)\(", section, re.MULTILINE)
-    # `UsageTracking` alone calls this function.
+    # Only `UsageTracking` calls this function.
     assert sorted([*listed, "column_mapping_named_table"]) == sorted(in_java())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans, budgets, options, patterns and reports of a call over many tables; without a JVM."""
+"""Tests plans, budgets, options, patterns and reports of a call over many tables."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_goal_decides_from_a_row(
         ),
     ],
 )
-def test_blocked_table_has_reasons_and_what_to_do(
+def test_blocked_table_has_reasons_and_remedies(
     goal: Goal, row: SurveyedTable, reasons: tuple[str, ...], advice: str
 ) -> None:
     planned = goal.plan(row)
@@ -205,7 +205,7 @@ def test_table_begins_only_while_its_bytes_fit() -> None:
     assert budget.refusal(large, 0) == BYTES
     assert budget.refusal(planned("u", "COPY", 40), 0) is None
     assert budget.refusal(planned("v", "METADATA"), 0) is None
-    # Forty bytes were kept, and are free again.
+    # Forty bytes were kept, so the budget has them again.
     budget.end(large, 1.0, 20, failed=False)
     assert budget.refusal(large, 0) is None
     budget.begin(large)
@@ -250,7 +250,7 @@ def test_table_begins_only_while_its_time_fits() -> None:
     # The rate of copies says nothing about metadata, nor does a failure.
     budget.end(planned("t", "METADATA"), 100.0, None, failed=True)
     assert budget.refusal(planned("t", "METADATA"), 9.9) is None
-    # A table that another driver did says nothing about the rate either.
+    # A table that another driver removed says nothing about the rate either.
     budget.end(planned("t", "COPY", 100), None, 0, failed=False)
     assert budget.refusal(planned("t", "COPY", 301), 4.0) == TIME
     budget.end(planned("t", "METADATA"), 1.0, 0, failed=False)
@@ -296,7 +296,7 @@ def test_no_table_begins_after_the_last_allowed_failure() -> None:
 def test_invalid_option_raises_before_the_session_is_used(
     options: dict[str, Any], error: type[Exception]
 ) -> None:
-    session: Any = None  # any use of it raises an AttributeError
+    session: Any = None  # any use would raise an AttributeError
 
     with pytest.raises(error):
         spark_ext.remove_column_mapping(session, "sales", **options)
@@ -381,7 +381,7 @@ def test_report_that_fails_is_the_last_one() -> None:
     assert isinstance(reporter.failure, RuntimeError)
 
 
-def test_line_of_progress_has_what_is_known() -> None:
+def test_line_of_progress_contains_the_known_values() -> None:
     assert line(progress(2)) == "run: 2 of 9 tables, 0 s"
     finished = replace(progress(9), finished=True, running=())
     assert line(finished).endswith("done")
@@ -411,7 +411,7 @@ def test_report_is_complete_when_no_later_call_has_work(result: TableResult) -> 
     assert not replace(report, interrupted="SIGINT").complete
 
 
-def test_sums_count_what_was_changed_or_the_upper_bound() -> None:
+def test_sums_count_changed_files_or_the_upper_bound() -> None:
     done = replace(RESULTS[1], copied=FileCount(1, 100), rewritten=FileCount(1, 1))
     report = replace(REPORT, tables=(done, RESULTS[1], RESULTS[6]))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments, progress and files of the commands over many tables, and how a run ends."""
+"""Tests arguments, progress and files of the commands over many tables, and how a run ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from spark_ext.cli.output import output_file
 from spark_ext.lakehouse import erasure
 from spark_ext.lakehouse.options import LakehouseOptions
 
-MANY = 150  # more than a report shows to people by default
+MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(
     "untrack",
     ("sales",),
@@ -79,7 +79,7 @@ def test_commands_have_every_option_of_the_functions() -> None:
     assert {*lakehouse._OPTIONS, *without_argument} == LakehouseOptions.__annotations__.keys()
 
 
-def test_report_folder_is_tried_without_leaving_a_file(tmp_path: Path) -> None:
+def test_report_folder_is_checked_without_creating_a_file(tmp_path: Path) -> None:
     assert output_file([".csv"], str(tmp_path / "out.csv")) == tmp_path / "out.csv"
     assert list(tmp_path.iterdir()) == []
 
@@ -123,12 +123,12 @@ def test_writers_of_one_report_use_files_of_their_own(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands over many tables start no session."""
+    """Fails if a command starts a session."""
     monkeypatch.setattr(many_tables, "own_session", lambda *_: nullcontext())
 
 
 def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
-    """Returns the exit code of a run that an error ended, the written reports and those shown."""
+    """Returns the exit code of a run that an error ended, and its written and shown reports."""
     written: list[LakehouseReport] = []
     shown: list[LakehouseReport] = []
 

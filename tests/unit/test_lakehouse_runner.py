@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a plan in a session without a JVM, which has the rows of a survey and no files."""
+"""Tests runs of a plan in a session without a JVM, which has the rows of a survey and no files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def done(row: SurveyedTable) -> SurveyedTable:
 
 @dataclass
 class Session(ConnectSession):
-    """Has what a run uses of a session of Spark Connect."""
+    """Contains what a run uses of a session of Spark Connect."""
 
     rows: dict[str, SurveyedTable] = field(
         default_factory=lambda: {row.table: row for row in (A, B)}
@@ -64,7 +64,7 @@ class Session(ConnectSession):
         return SimpleNamespace(get=lambda *_: "false")
 
     def sql(self, statement: str) -> None:
-        """Runs a removal of metadata."""
+        """Runs a removal by metadata alone."""
         self.statements.append(statement)
         self.before(statement)
         command, _, name, *_ = statement.split()
@@ -124,7 +124,7 @@ def outcomes(run: Runner) -> list[str]:
     ("max_bytes", "expected"),
     [(None, ["DONE", "DONE"]), (299, ["NOT_BEGUN", "DONE"])],
 )
-def test_bytes_of_a_table_count_as_they_are_when_it_begins(
+def test_bytes_of_a_table_are_counted_at_its_begin(
     session: Session, max_bytes: int | None, expected: list[str]
 ) -> None:
     # Another writer renamed a column after the survey.
@@ -203,7 +203,7 @@ def test_only_a_cancellation_counts_as_cancelled(
 
 
 class KeyboardReporter(Reporter):
-    """Interrupts the main thread, as a second Ctrl-C, once a statement runs."""
+    """Interrupts the main thread, as a second Ctrl-C, when a statement runs."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(None)
@@ -214,7 +214,7 @@ class KeyboardReporter(Reporter):
             raise KeyboardInterrupt
 
 
-def test_second_signal_cancels_what_runs_and_keeps_the_results(session: Session) -> None:
+def test_second_signal_cancels_running_statements_and_keeps_the_results(session: Session) -> None:
     released = Event()
 
     def wait(statement: str) -> None:
@@ -235,7 +235,7 @@ def test_second_signal_cancels_what_runs_and_keeps_the_results(session: Session)
 
 
 class TwoStatements(Removal):
-    """A goal of two statements; a signal arrives after the first one."""
+    """Runs two statements for each table. A signal arrives after the first one."""
 
     def statement(self, planned: PlannedTable) -> str | None:
         return None
@@ -272,7 +272,7 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 
 @pytest.fixture
 def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
-    """A session whose survey has the rows, without copies."""
+    """Returns a session whose survey has the rows."""
 
     def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
         progress(SurveyProgress(0, 2, 0.0))
@@ -336,7 +336,7 @@ def test_only_a_second_signal_during_the_body_raises() -> None:
             signal.raise_signal(signal.SIGINT)
         assert (interrupts.received, interrupts.name) == (signal.SIGTERM, "SIGTERM")
 
-    interrupts(signal.SIGINT, None)  # arrives before the former handlers are back
+    interrupts(signal.SIGINT, None)  # the signal arrives before the former handlers are restored
 
 
 def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> None:
@@ -377,7 +377,7 @@ def test_signal_after_the_survey_begins_no_table(surveyed: Session) -> None:
     assert surveyed.statements == []
 
 
-# Lookups.
+# Lookups in the catalog.
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table functions that read a log, called as the JVM calls them."""
+"""Tests the table functions that read a log, called as the JVM calls them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def answer(function: str, **parts: Any) -> Any:
 
 
 def columns_of(schema: str) -> list[str]:
-    """The names of columns in DDL; those of structs have a colon."""
+    """Returns the names of columns in DDL. Names in structs have a colon."""
     return [
         word.split("`")[1] for word in schema.replace("STRUCT<", "").split(", ") if ":" not in word
     ]
@@ -113,7 +113,7 @@ def test_column_names_the_column_with_its_physical_name() -> None:
     words = {"s t": {"column": "1 s", "struct": inner}, "S": "4 col-2", "b": "5 b"}
 
     mapped = answer("column_mapping", metadata=wire(table(words, "name", "true")))["rows"]
-    left = answer("column_mapping", metadata=wire(table(words, "none", "true")))["rows"]
+    removed = answer("column_mapping", metadata=wire(table(words, "none", "true")))["rows"]
 
     assert {row["path"]: row["nameInFilesOf"] for row in mapped} == {
         "`s t`": None,
@@ -122,7 +122,7 @@ def test_column_names_the_column_with_its_physical_name() -> None:
         "S": "`s t`",
         "b": None,
     }
-    assert {row["nameInFilesOf"] for row in left} == {None}
+    assert {row["nameInFilesOf"] for row in removed} == {None}
 
 
 def test_column_has_no_version_when_the_log_lacks_it() -> None:

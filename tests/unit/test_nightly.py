@@ -154,8 +154,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 def test_pip_lists_the_releases(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "pyspark (4.2.1)\nAvailable versions: 4.2.1, 4.2.0\n  INSTALLED: 4.2.0"
-    (python,) = program("python", f"print({said!r} if sys.argv[-1] == 'pyspark' else 'nothing')")
+    listed = "pyspark (4.2.1)\nAvailable versions: 4.2.1, 4.2.0\n  INSTALLED: 4.2.0"
+    (python,) = program("python", f"print({listed!r} if sys.argv[-1] == 'pyspark' else 'nothing')")
     monkeypatch.setattr(sys, "executable", python)
 
     assert released("pyspark") == ["4.2.1", "4.2.0"]

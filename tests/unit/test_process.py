@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the rule process over a socket with py4j's protocol, as the JVM uses it."""
+"""Tests the rule process over a socket with py4j's protocol, as the JVM uses it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the start of the rule process from the jar in hostile environments."""
+"""Tests the start of the rule process from the jar in hostile environments."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def assert_serves(process: subprocess.Popen[str]) -> None:
 
 
 def last_words(process: subprocess.Popen[str]) -> str:
-    """Returns the output of a process that does not start."""
+    """Returns the output of a process that fails to start."""
     with process:
         out, err = process.communicate(f"{TOKEN}\n", timeout=SECONDS)
     assert (process.returncode, out) == (1, "")
@@ -147,15 +147,15 @@ def test_old_python_is_reported_before_any_import(jar: Path, tmp_path: Path) -> 
         "    assert not {'py4j', 'spark_ext'} & set(sys.modules)\n"
     )
 
-    said = last_words(start(script, tmp_path))
+    output = last_words(start(script, tmp_path))
 
-    assert "3.9.18" in said
-    assert sys.executable in said
-    assert "Traceback" not in said
+    assert "3.9.18" in output
+    assert sys.executable in output
+    assert "Traceback" not in output
 
 
 def test_start_uses_only_syntax_of_old_pythons() -> None:
-    """Every Python has to reach the comparison of versions; Python 2 has the least syntax."""
+    """Every Python must reach the comparison of versions, and Python 2 has the least syntax."""
     tree = ast.parse(START.read_text(encoding="ascii"), feature_version=(3, 7))
 
     new = (ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Starred, ast.Nonlocal, ast.AsyncWith)
@@ -174,6 +174,6 @@ def old_pythons() -> list[Path]:
 
 @pytest.mark.parametrize("python", old_pythons(), ids=lambda python: python.parts[-3])
 def test_real_old_python_is_reported(jar: Path, tmp_path: Path, python: Path) -> None:
-    said = last_words(start(jar, tmp_path, str(python)))
+    output = last_words(start(jar, tmp_path, str(python)))
 
-    assert said.split()[-1] == python.parts[-3]
+    assert output.split()[-1] == python.parts[-3]

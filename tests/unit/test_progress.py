@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a statement, and callbacks that raise; without a Spark context."""
+"""Tests the progress of a statement, and callbacks that raise, without a Spark context."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Connected(ConnectSession):
-    """The progress handlers of a Spark Connect session."""
+    """Contains the progress handlers of a Spark Connect session."""
 
     def __init__(self) -> None:
         self.handlers: list[Any] = []
@@ -55,7 +55,7 @@ def test_java_classes_that_python_names_exist() -> None:
 
 
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
-    """Returns a callback that raises KeyError from the first call on that is as wanted."""
+    """Returns a callback that raises KeyError from the first matching report on."""
     seen: list[Progress] = []
 
     def callback(report: Progress) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each defect of a golden table is a finding of the proof, and the golden tables have no other."""
+"""Tests that the proof finds each defect of a golden table, and nothing in the golden tables."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_help_of_a_command_follows_the_rules_for_prose(command: Command) -> None
     command.add_arguments(parser)
     helps = [command.help, *(action.help for action in parser._actions)]
 
-    assert [said for text in helps for said in objections(text or "no help")] == []
+    assert [objection for text in helps for objection in objections(text or "no help")] == []
     assert None not in helps
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which Spark and Delta `configure` accepts, by the names of their jars and packages."""
+"""Tests which Spark and Delta `configure` accepts, by the names of their jars and packages."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def test_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
         ("4.1.2", "delta-spark_4.1_2.13:4.3.0"),
         ("4.2.0", "delta-spark_4.2_2.13:4.4.0"),
         ("4.2.1-SNAPSHOT", "delta-spark_2.13:4.4.0"),
-        # Of vendors.
+        # Versions of vendors.
         ("4.0.2-amzn-0", "delta-spark_4.0_2.13:4.1.0"),
         ("4.1.1.5.2", "delta-spark_2.13:4.2.0"),
-        # A vendor's Spark 4.1.2 may have the class that the released one lacks: the jar sees.
+        # A vendor's Spark 4.1.2 may have the class that the released one lacks. The jar checks it.
         ("4.1.2", "delta-spark_4.1_2.13:4.2.0"),
         ("4.1.2", "delta-spark_4.1_2.13:4.2.0.dataproc-1"),
         ("4.0.2", "delta-spark_4.0_2.13:4.0.0-amzn-1"),
-        # Newer than all known: the jar sees.
+        # The jar checks releases that are newer than all known releases.
         ("4.3.0", "delta-spark_4.3_2.13:4.99.0"),
         ("4.2.0", "delta-spark_2.13:4.99.0"),
     ],
@@ -115,7 +115,7 @@ def test_configure_refuses_a_wrong_pair_and_does_not_change_the_builder() -> Non
     [
         (["spark-core_2.12-3.5.8.jar", "spark-sql_2.12-3.5.8.jar"], ("3.5.8", "2.12")),
         (["spark-core_2.13-4.2.0-preview1.jar"], ("4.2.0-preview1", "2.13")),
-        # Jars that do not tell.
+        # Jars without a known version.
         (["spark-assembly.jar"], ("4.1.0", "2.13")),
     ],
 )
@@ -151,7 +151,7 @@ PAIRS = {
 
 
 def sparks_of(words: str) -> list[str]:
-    """The releases of Spark that are meant by `4.2`, `4.0 to 4.1.1` or `4.1.2 and later 4.1`."""
+    """Returns the releases of Spark in `4.2`, `4.0 to 4.1.1` or `4.1.2 and later 4.1`."""
     first, *last = re.findall(r"[\d.]+", words)
     if " to " in words:
         return between(first, last[0], SPARKS)
@@ -164,27 +164,27 @@ def between(first: str, last: str, releases: Iterable[str]) -> list[str]:
     return [found for found in releases if numbers(first) <= numbers(found) <= numbers(last)]
 
 
-def test_words_name_the_pairs() -> None:
-    told = set()
+def test_supported_releases_in_words_name_the_pairs() -> None:
+    named = set()
     for sparks, oldest, newest in re.findall(
         r"Spark ([^,;]+?) with delta-spark ([\d.]+)(?: to ([\d.]+))?", RELEASES["supported"]
     ):
         deltas = between(oldest, newest or oldest, RELEASES["deltas"])
-        told |= {(spark, delta) for spark in sparks_of(sparks) for delta in deltas}
+        named |= {(spark, delta) for spark in sparks_of(sparks) for delta in deltas}
 
-    assert told == PAIRS
+    assert named == PAIRS
     assert RELEASES["supported"].endswith(f"; Scala {RELEASES['scala']}")
 
 
 def test_versions_page_names_the_pairs() -> None:
     page = (CHECKOUT / "docs" / "versions.md").read_text()
-    told = set()
+    named = set()
     for sparks, deltas, line in re.findall(r"\| (.+) \| (.+) \| `delta-spark(.*)_2.13` \|", page):
         assert {f"_{line_of(spark)}" for spark in sparks_of(sparks)} == {line or "_4.0"}
         assert (line == "") == set(deltas.split(", ")).issubset(RELEASES["artifactsWithoutLine"])
-        told |= {(spark, delta) for spark in sparks_of(sparks) for delta in deltas.split(", ")}
+        named |= {(spark, delta) for spark in sparks_of(sparks) for delta in deltas.split(", ")}
 
-    assert told == PAIRS
+    assert named == PAIRS
 
 
 def test_matrix_page_has_a_result_of_every_pair() -> None:
@@ -192,10 +192,10 @@ def test_matrix_page_has_a_result_of_every_pair() -> None:
     results = re.findall(
         r"^\| ([\d.]+) \| ([\d.]+) \| (.+?) \| yes \| \d+ \| 0 \| ", page, re.MULTILINE
     )
-    told = {f"{spark}+{delta}": run for spark, delta, run in results}
+    named = {f"{spark}+{delta}": run for spark, delta, run in results}
 
-    assert {*WHOLE, *SHORT} <= told.keys()
-    assert {pair for pair in WHOLE if not told[pair].startswith("all")} == set()
+    assert {*WHOLE, *SHORT} <= named.keys()
+    assert {pair for pair in WHOLE if not named[pair].startswith("all")} == set()
 
 
 def test_matrix_has_every_delta_of_every_line_and_no_other_pair() -> None:
@@ -222,7 +222,7 @@ def test_package_requires_releases_that_work() -> None:
 
 
 def after(release: str) -> str:
-    """The first of the next minor release."""
+    """Returns the first release of the next minor version."""
     major, minor, _ = numbers(release)
     return f"{major}.{minor + 1}.0"
 

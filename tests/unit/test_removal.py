@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A removal runs stage by stage, or raises before the first statement; without a JVM."""
+"""Tests that a removal runs stage by stage, or raises before the first statement."""
 
 from __future__ import annotations
 

@@ -202,11 +202,11 @@ def test_iceberg_compat_needs_column_mapping(version: int) -> None:
 
 
 def test_mapping_metadata_in_mode_none_costs_a_drop_of_the_feature() -> None:
-    left = table({"a": "1 a"}, "none", "false")
+    unmapped = table({"a": "1 a"}, "none", "false")
 
-    (first, *_) = stages(left, 2, 7, None, MAPPED_FEATURES)
-    (rewritten, *_) = stages(left, 2, 7, None, ("columnMapping",))
-    (stuck, *_) = stages(left, 1, 2, None, None)
+    (first, *_) = stages(unmapped, 2, 7, None, MAPPED_FEATURES)
+    (rewritten, *_) = stages(unmapped, 2, 7, None, ("columnMapping",))
+    (stuck, *_) = stages(unmapped, 1, 2, None, None)
 
     assert (first["cost"], first["statements"]) == ("METADATA", [DROP_MAPPING])
     assert names_of(rewritten) == ["MAPPING_METADATA_LEFT", "NOT_TRACKED"]
@@ -216,9 +216,9 @@ def test_mapping_metadata_in_mode_none_costs_a_drop_of_the_feature() -> None:
 
 @pytest.mark.parametrize("features", [MAPPED_FEATURES, ("columnMapping",)])
 def test_renamed_columns_in_mode_none_block_the_rewrite(features: tuple[str, ...]) -> None:
-    left = table({"a": "1 a", "b": "2 col-2"}, "none", "true")
+    unmapped = table({"a": "1 a", "b": "2 col-2"}, "none", "true")
 
-    (first, *_) = stages(left, 2, 7, None, features)
+    (first, *_) = stages(unmapped, 2, 7, None, features)
 
     assert (first["cost"], first["statements"]) == ("BLOCKED", [])
     assert reasons(first) == [

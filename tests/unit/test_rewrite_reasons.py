@@ -35,7 +35,7 @@ def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, A
     return answered
 
 
-def test_removal_is_free_when_the_flag_is_false_and_all_names_agree() -> None:
+def test_removal_is_metadata_only_when_the_flag_is_false_and_all_names_agree() -> None:
     assert reasons(table(NAMES_AGREE, "name", "false")) == []
 
 
@@ -46,18 +46,18 @@ def test_mode_id_requires_footers() -> None:
     assert reasons(table(NAMES_AGREE, "ID", "true")) == [RewriteReason("HAS_DROPPED_OR_RENAMED")]
 
 
-def test_removal_is_free_when_mapping_is_off() -> None:
+def test_removal_is_metadata_only_when_the_table_is_unmapped() -> None:
     assert reasons(table({"a": ""}, "none", "false")) == []
 
 
-def test_untracked_table_is_not_free() -> None:
+def test_removal_of_an_untracked_table_is_not_metadata_only() -> None:
     untracked = table(NAMES_AGREE, "name", "false")
 
     assert reasons(untracked, ("columnMapping",)) == [RewriteReason("NOT_TRACKED")]
 
 
 @pytest.mark.parametrize("flag", ["true", "TRUE", "perhaps", "", None])
-def test_removal_is_not_free_when_the_flag_is_not_false(flag: str | None) -> None:
+def test_removal_is_not_metadata_only_when_the_flag_is_not_false(flag: str | None) -> None:
     expected = [RewriteReason("HAS_DROPPED_OR_RENAMED")]
 
     assert reasons(table(NAMES_AGREE, "name", flag)) == expected
@@ -73,7 +73,7 @@ def test_removal_is_not_free_when_the_flag_is_not_false(flag: str | None) -> Non
         ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ("m", "value", "x")),
     ],
 )
-def test_removal_is_not_free_when_a_name_differs(
+def test_removal_is_not_metadata_only_when_a_name_differs(
     columns: dict[str, Any], path: tuple[str, ...]
 ) -> None:
     expected = [RewriteReason("PHYSICAL_NAME_DIFFERS", path)]

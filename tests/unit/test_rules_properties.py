@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Properties of the rules that hold for every commit."""
+"""Tests properties of the rules that hold for every commit."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_existing_column_keeps_its_id_and_physical_name(change: strategies.Chang
 
 
 @given(TRACKED_CHANGES)
-def test_physical_paths_and_ids_stay_unique(change: strategies.Change) -> None:
+def test_physical_paths_and_ids_are_unique_after_the_rules(change: strategies.Change) -> None:
     result = committed(change)
 
     if is_mapped(result):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`configure`, `submit-args` and `spark-defaults.conf` without a JVM; contexts are stand-ins."""
+"""Tests `configure`, `submit-args` and `spark-defaults.conf` without a JVM."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_server_that_pyspark_starts_is_configured(
 
     builder = spark_ext.configure(SparkSession.Builder().remote(address))
 
-    assert builder._options[EXTENSIONS] == DELTA_EXTENSION  # which stands for all here
+    assert builder._options[EXTENSIONS] == DELTA_EXTENSION  # one of all options
 
 
 # submit-args.
@@ -149,7 +149,7 @@ def test_configure_refuses_a_jar_path_that_spark_splits(monkeypatch: pytest.Monk
         spark_ext.configure(SparkSession.Builder())
 
 
-# spark-defaults.conf, to whose values the command line adds.
+# spark-defaults.conf. The command line adds to its values.
 
 
 @pytest.mark.parametrize(

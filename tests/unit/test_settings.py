@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The declared settings: one list for both halves and for the page.
+"""Tests that both halves and the page have the declared settings.
 
 Run as a script, this writes the table of the page: `.venv/bin/python tests/unit/test_settings.py`.
 """
@@ -20,7 +20,7 @@ DECLARED: dict[str, dict[str, Any]] = json.loads(
     (CHECKOUT / "spark_ext" / "settings.json").read_text()
 )
 TABLE = re.compile(r"\| setting \| values .*?\n\n", re.DOTALL)
-# A prefix of settings, as in `spark.sparkext.worker.*`, is no setting.
+# A prefix of settings, as in `spark.sparkext.worker.*`, is not a setting.
 SETTING = re.compile(r"spark\.sparkext(?:\.\w+)+(?![\w.])")
 FIELDS = {
     "boolean": {"default"},

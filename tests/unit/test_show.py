@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rendered tables: every value, aligned, and with control characters escaped."""
+"""Tests rendered tables: every value, alignment, and escaped control characters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = st.lists(st.tuples(st.text(), st.none() | st.integers(), st.booleans()), 
 
 
 class Cells(HTMLParser):
-    """The text of every cell, paragraph and item of HTML, and the tags."""
+    """Collects the text of every cell, paragraph and item of HTML, and the tags."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows and sums of a survey, its arguments, and its text, HTML, JSON and CSV; without a JVM."""
+"""Tests rows and sums of a survey, its arguments, and its text, HTML, JSON and CSV."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`UsageTracking` reads the rows of the table functions and runs SQL; without a JVM."""
+"""Tests that `UsageTracking` reads the rows of the table functions and runs SQL."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class TestStatus:
 
 
 class Thrown:
-    """An exception of the JVM without a condition, which PySpark passes on."""
+    """Stands for an exception of the JVM without a condition, which PySpark passes on."""
 
     _target_id = "o1"
 
@@ -293,7 +293,7 @@ class TestSessionWithoutExtension:
 
 
 class Refusing:
-    """A session that refuses every query."""
+    """Refuses every query."""
 
     def __init__(self, condition: str) -> None:
         self.refusal = AnalysisException("refused", errorClass=condition, messageParameters={})

@@ -96,7 +96,7 @@ FORBIDDEN_IN_JAVA = {
     # The checked classes may not fit each other.
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "common": ("io.delta", "net.bytebuddy", "py4j"),
-    # Rooms without Delta name their jobs by it.
+    # Rooms without Delta use it for the names of their jobs.
     "common.JobNames": ("org.apache.spark.sql",),
     "delta.CommitActions": ("net.bytebuddy", "py4j"),
     "delta.DeltaShims": ("net.bytebuddy", "py4j"),
@@ -201,7 +201,8 @@ def test_import_loads_only_allowed_libraries(statement: str, expected: set[str])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     loaded = {name.split(".")[0] for name in done.stdout.split()}
-    loaded = {name for name in loaded if not name.startswith("_sysconfigdata")}  # stdlib's own
+    # Start-up modules of the standard library
+    loaded = {name for name in loaded if not name.startswith("_sysconfigdata")}
     assert loaded - {"spark_ext"} - sys.stdlib_module_names == expected
     assert not [name for name in done.stdout.split() if name.startswith("spark_ext.api")]
 

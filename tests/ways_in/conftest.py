@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place in which a command of docs/install.md runs."""
+"""Provides the place where a command of docs/install.md runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture(scope="session")
 def delta_jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Delta's jars, as a session that fetches them by name finds them."""
+    """Returns Delta's jars from a session that fetches them by name."""
     script = (
         "import spark_ext, sys\n"
         "from pyspark.sql import SparkSession\n"
@@ -54,7 +54,7 @@ def delta_jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture
 def spark_home(tmp_path: Path) -> Callable[..., str]:
-    """Makes a Spark with more jars in its folder."""
+    """Returns a function that makes a Spark with more jars in its folder."""
 
     def make(*jars: Path) -> str:
         home = tmp_path / "spark"
@@ -72,7 +72,7 @@ def spark_home(tmp_path: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def port() -> str:
-    """A port on which nobody listens, so far."""
+    """Returns a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return str(probe.getsockname()[1])
@@ -85,7 +85,7 @@ def prototypes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="session")
 def home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the lakehouse, which a catalog of the session lists."""
+    """Returns the folder of the lakehouse, which a catalog of the session lists."""
     folder = tmp_path_factory.mktemp("runs")
     add_catalog(spark, folder, CATALOG, "PathCatalog", "ListingCatalog")
     return folder
@@ -100,7 +100,7 @@ def lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakeho
 
 @pytest.fixture
 def small_lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakehouse:
-    """One table of each kind in a catalog, and those with paths."""
+    """Makes one table of each kind in a catalog, and tables with paths."""
     made = Lakehouse.of(prototypes, home, schemas=["sales/deep"], odd=[])
     forget_logs(spark)
     return made
@@ -108,6 +108,6 @@ def small_lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> 
 
 @pytest.fixture(scope="module")
 def driver(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """Starts commands whose session has the catalog of the lakehouse."""
+    """Yields a driver that starts commands with the catalog of the lakehouse."""
     with start(home, tmp_path_factory.mktemp("driver")) as made:
         yield made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark Connect server of its own process, and sessions on it."""
+"""Runs a Spark Connect server in a separate process, and connects sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.sessions import small_session, with_one_driver
 
 STARTED = re.compile(r"Spark Connect server started at: (\S+):(\d+)")
 START_SECONDS = 300
-# On the loopback interface alone, at a port that is free.
+# A free port of the loopback interface.
 ADDRESS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
@@ -33,10 +33,10 @@ ADDRESS = {
 def connect_server(
     command: str, home: Path, environment: dict[str, str], **settings: str
 ) -> Iterator[str]:
-    """Runs a server by a shell's command while the body runs; gives its address.
+    """Runs a server by a shell command until the body ends, and yields its address.
 
-    What the tests need besides stands in the `spark-defaults.conf` of its configuration's folder,
-    as on a server: the command is as it is.
+    Further settings are in `spark-defaults.conf` of its configuration folder, so the command is
+    unchanged.
     """
     builder = with_one_driver(small_session(SparkSession.Builder(), home / "warehouse"))
     _write_defaults(home / "conf", builder._options | ADDRESS | settings)
@@ -57,22 +57,22 @@ def connect_server(
             reader.start()
             yield address
         finally:
-            # The group is the shell's, which may have a child or have become the JVM.
+            # The group is the shell's, which may have a child or may have become the JVM.
             os.killpg(server.pid, signal.SIGTERM)
             server.wait(timeout=60)
         reader.join()
 
 
 def user_environment() -> dict[str, str]:
-    """The shell of a user who has the virtual environment on the path, and nothing else set."""
+    """Returns the environment of a user with the virtual environment on the path only."""
     kept = class_archive.environment("PYTHON", "SPARK_", "PYSPARK_")
     return {**kept, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 def connected(address: str, options: dict[str, str] | None = None) -> SparkSession:
-    """A session of its own, in this process, whatever classic session lives here too."""
+    """Returns a new session in this process, which may have a classic session too."""
     session: Any = ConnectSession.builder.remote(address).config(map={**(options or {})}).create()
-    return session  # of another class, with the methods of the classic one
+    return session  # another class, with the methods of the classic session
 
 
 def _write_defaults(folder: Path, settings: dict[str, str]) -> None:
@@ -98,6 +98,6 @@ def _address(server: subprocess.Popen[str]) -> str:
 
 
 def _read_on(log: Iterable[str]) -> None:
-    """Else the pipe is full one day, and the server waits."""
+    """Reads the log, because the server would wait for a full pipe."""
     for _ in log:
         pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands over a lakehouse in drivers of their own, which tests kill and interrupt."""
+"""Runs commands over a lakehouse in separate drivers, which tests kill and interrupt."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tests.ways_in.lakehouses import CATALOG, Lakehouse
 from tests.ways_in.place import DEFAULTS
 from tests.ways_in.shells import SECONDS, environment
 
-# A session for many commands: each line of the terminal has the arguments of one, and the file for
-# its exit code.
+# A session for many commands. Each line of the terminal contains the arguments of one command, and
+# the file for its exit code.
 COMMANDS = """
 import json, sys
 from pathlib import Path
@@ -44,7 +44,7 @@ with own_session("commands") as spark:
 
 
 class Terminal:
-    """A process in a terminal, which shows what the process prints."""
+    """Runs a process in a terminal."""
 
     def __init__(self, arguments: list[str], folder: Path, variables: dict[str, str]) -> None:
         self._master, slave = pty.openpty()
@@ -90,7 +90,7 @@ class Terminal:
             while printed := os.read(self._master, 4096):
                 self._printed.append(printed)
         except OSError:
-            pass  # no process has the terminal open any longer
+            pass  # no process has the terminal open
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,11 @@ class Running:
         return int(self.code.read_text())
 
     def sums(self) -> dict[str, Any]:
-        """The first object of the report."""
+        """Returns the first object of the report."""
         return self._objects()[0]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The objects of the tables in the report."""
+        """Returns the objects of the tables in the report."""
         return self._objects()[1:]
 
     def _objects(self) -> list[dict[str, Any]]:
@@ -149,7 +149,7 @@ class Running:
 
 @dataclass
 class Driver:
-    """Starts commands: one after the other in one driver, or each in a driver of its own."""
+    """Starts commands in one driver, or each in a separate driver."""
 
     folder: Path
     variables: dict[str, str]
@@ -158,7 +158,7 @@ class Driver:
     _number: int = 0
 
     def remove(self, lakehouse: Lakehouse, parallel: int = 2) -> Running:
-        """Runs a command in the driver of the command before, if nobody has killed it."""
+        """Runs a command in the driver of the last command, unless a test killed it."""
         if self._shared is None or self._shared.ended:
             self._shared = self._start(["-c", COMMANDS])
         report, arguments = self._removal(lakehouse, parallel)
@@ -168,7 +168,7 @@ class Driver:
         return Running(self._shared, report, code, first)
 
     def remove_alone(self, lakehouse: Lakehouse, parallel: int = 2) -> Running:
-        """Runs a command in a driver of its own."""
+        """Runs a command in a separate driver."""
         report, arguments = self._removal(lakehouse, parallel)
         return Running(self._start(["-m", "spark_ext", *arguments]), report, None)
 
@@ -189,7 +189,7 @@ class Driver:
 
 @contextmanager
 def start(home: Path, folder: Path) -> Iterator[Driver]:
-    """Yields a driver whose sessions have the catalog below `home`, and kills what still runs."""
+    """Yields a driver whose sessions have the catalog below `home`, and kills all processes."""
     conf = folder / "conf"
     conf.mkdir()
     settings = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lakehouse of about fifty tables of all kinds, made of folders, and a reading of its logs.
+"""Makes a lakehouse of about fifty tables of all kinds, and reads their logs.
 
-The catalog `runs` lists the folders (`ListingCatalog.java`), so that every driver has the same
-tables. The reading uses JSON and Parquet only, and no code of the product.
+The catalog `runs` lists its folders (`ListingCatalog.java`), so that every driver has the same
+tables. Reading needs JSON and Parquet only, and no code of spark-ext.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROW, LATER = {"a": 1, "b": "x"}, {"a": 2}
 
 @dataclass(frozen=True)
 class Kind:
-    """A history of a table, and what becomes of it by a removal of column mapping."""
+    """Describes the history of a table, and its outcome in a removal of column mapping."""
 
     outcome: str
     properties: tuple[str, ...] = ()
@@ -82,13 +82,13 @@ BROKEN: dict[str, Callable[[Path], object]] = {
 
 @dataclass(frozen=True)
 class Prototypes:
-    """One table of each kind, to be copied."""
+    """Contains one table of each kind, to be copied."""
 
     home: Path
 
     @classmethod
     def made(cls, spark: SparkSession, home: Path) -> Prototypes:
-        """Makes a table of each kind, with a file before its changes and one afterwards."""
+        """Makes a table of each kind, with a file before its changes and one after them."""
         for name, kind in KINDS.items():
             table = Table(spark, home / name)
             table.create(kind.columns, *kind.properties, partitioned_by=kind.partitioned_by)
@@ -108,7 +108,7 @@ class Prototypes:
 
 @dataclass(frozen=True)
 class Lakehouse:
-    """Folders of tables below `root`, which the catalog lists, and of tables elsewhere."""
+    """Contains folders of tables below `root`, which the catalog lists, and tables elsewhere."""
 
     root: Path
     elsewhere: Path
@@ -154,23 +154,23 @@ class Lakehouse:
 
     @property
     def where(self) -> list[str]:
-        """The catalog, and the paths elsewhere."""
+        """Returns the catalog, and the paths elsewhere."""
         return [CATALOG, *(place for place in self.kinds if place.startswith("/"))]
 
     def path(self, place: str) -> Path:
         return self.root / place  # a path elsewhere is absolute
 
     def logs(self) -> dict[str, TableLog]:
-        """The logs of all tables that are not broken."""
+        """Returns the logs of all tables that are not broken."""
         places = (place for place, kind in self.kinds.items() if kind != "broken")
         return {place: TableLog(self.path(place)) for place in places}
 
     def num_files(self) -> int:
-        """The number of files of all kinds, copies that are not committed among them."""
+        """Returns the number of files of all kinds, including uncommitted copies."""
         return sum(file.is_file() for file in self._files())
 
     def orphans(self) -> set[Path]:
-        """The data files of tables that are not broken and whose log never named them."""
+        """Returns the data files that no log names, except files of broken tables."""
         named = {
             log.path / unquote(action[kind]["path"])
             for log in self.logs().values()
@@ -210,7 +210,7 @@ def _quoted(part: str) -> str:
 
 
 def rows_by_logical_names(log: TableLog) -> list[dict[str, Any]]:
-    """The rows of the live files under the names in the files, nulls left out."""
+    """Returns the rows of the live files under the names in the files, without nulls."""
     rows = []
     for commit in log.commits:
         for action in commit:
@@ -234,26 +234,26 @@ def is_mapped(log: TableLog) -> bool:
 
 
 def operations(log: TableLog) -> list[str]:
-    """The operations of the commits, oldest first."""
+    """Returns the operations of the commits, oldest first."""
     actions = (action for commit in log.commits for action in commit)
     return [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
 
 
 def removals(log: TableLog) -> int:
-    """The number of commits that removed column mapping and that changed files or the mode."""
+    """Returns the number of removals that changed files or the mode."""
     commits = [
         commit
         for commit in log.commits
         for action in commit
         if action.get("commitInfo", {}).get("operation") == REMOVAL
     ]
-    # Delta commits a removal once more if another driver was first; it must change no file.
+    # If another driver was first, Delta commits a removal again, which changes no file.
     again = [commit for commit in commits[1:] if not any("add" in action for action in commit)]
     return len(commits) - len(again)
 
 
 def assert_all_removed(lakehouse: Lakehouse) -> None:
-    """Each table that can be unmapped is, by one commit, with its rows and without other files."""
+    """Asserts that each table that can be unmapped is unmapped by one commit, with its rows."""
     for place, log in lakehouse.logs().items():
         kind = KINDS[lakehouse.kinds[place]]
         assert is_mapped(log) == (kind.outcome == "BLOCKED"), place

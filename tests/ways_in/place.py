@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place in which a command of docs/install.md runs."""
+"""Provides the place where a command of docs/install.md runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.ways_in import shells
 
 PYSPARK = Path(pyspark.__file__).parent
 
-# No command of the page has any of these: they make it small and quiet.
+# Settings for a small and quiet session, which no command of the page has.
 DEFAULTS = """
 spark.master local[2]
 spark.ui.enabled false
@@ -37,7 +37,7 @@ logger.thrift.level = info
 
 @dataclass(frozen=True)
 class Place:
-    """A folder in which commands are typed; Spark's tables come to lie in there."""
+    """Runs commands in a folder, in which Spark also creates tables."""
 
     directory: Path
     variables: dict[str, str]
@@ -56,7 +56,7 @@ class Place:
         return path
 
     def link(self, name: str, *targets: str | Path) -> Path:
-        """A folder that holds these files."""
+        """Makes a folder with links to these files."""
         folder = self.directory / name
         folder.mkdir()
         for target in targets:

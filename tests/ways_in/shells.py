@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines, as a user types them."""
+"""Runs command lines as a user types them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from tests.support import class_archive
 
-# Longer than any of them takes on a machine that does other things as well.
+# No command takes this long, even on a busy machine.
 SECONDS = 300
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The shell of a user who has the virtual environment on the path, and nothing else set.
+    """Returns the environment of a user with the virtual environment on the path only.
 
-    But for what makes each JVM of a run start faster.
+    It also contains the options that make each JVM of a run start faster.
     """
     kept = class_archive.environment("PYTHONPATH", "SPARK_", "PYSPARK_")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -53,9 +53,9 @@ def output_of(command: str, directory: Path, **variables: str) -> str:
 
 @contextmanager
 def server(command: str, directory: Path, *, up: str, **variables: str) -> Iterator[list[str]]:
-    """A server that runs until the body is done; it is up when it has said so.
+    """Runs a server until the body ends. The server is up when it has printed `up`.
 
-    What it prints goes on to be added to the list.
+    The yielded list also gets all later lines.
     """
     process = subprocess.Popen(
         ["bash", "-c", f"set -euo pipefail; {command}"],
@@ -67,13 +67,13 @@ def server(command: str, directory: Path, *, up: str, **variables: str) -> Itera
         text=True,
         start_new_session=True,
     )
-    said: list[str] = []
+    printed: list[str] = []
     up_or_gone = threading.Event()
 
     def read() -> None:
         assert process.stdout is not None
         for line in process.stdout:
-            said.append(line)
+            printed.append(line)
             if up in line:
                 up_or_gone.set()
         up_or_gone.set()
@@ -81,9 +81,9 @@ def server(command: str, directory: Path, *, up: str, **variables: str) -> Itera
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        assert up_or_gone.wait(SECONDS), "".join(said)
-        assert any(up in line for line in said), "".join(said)
-        yield said
+        assert up_or_gone.wait(SECONDS), "".join(printed)
+        assert any(up in line for line in printed), "".join(printed)
+        yield printed
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGTERM)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark Connect server that knows nothing of Delta's own Connect plugin, and its clients.
+"""Tests a Spark Connect server without Delta's Connect plugin, and its clients.
 
-The commands and the program of the install page run as they stand there.
+The commands and the program are those of the install page.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SECTION = "Spark Connect"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Its address. The session in which the hooks and the rules first ran has ended."""
+    """Yields the address of a server whose first session has ended."""
     home = tmp_path_factory.mktemp("server")
     often = {"spark.connect.progress.reportInterval": "20ms"}
     with connect_server(blocks(SECTION, "bash")[0], home, user_environment(), **often) as address:
@@ -52,7 +52,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def sessions(server: str) -> Iterator[list[SparkSession]]:
-    """Are stopped together: with one, PySpark 4.0 ends the threads that all of a process share."""
+    """Yields sessions that are stopped together, since PySpark 4.0 ends threads of all with one."""
     opened: list[SparkSession] = []
     yield opened
     for session in opened:
@@ -61,7 +61,7 @@ def sessions(server: str) -> Iterator[list[SparkSession]]:
 
 @pytest.fixture
 def connect(server: str, sessions: list[SparkSession]) -> Connect:
-    """Opens sessions."""
+    """Returns a function that opens sessions."""
 
     def new(**options: str) -> SparkSession:
         sessions.append(connected(server, options))
@@ -76,7 +76,7 @@ def spark(connect: Connect) -> SparkSession:
 
 
 def put(spark: SparkSession, path: Path) -> Table:
-    """A plain table, whose path went through no SQL text."""
+    """Writes an unmapped table without SQL text."""
     spark.createDataFrame([(1,)], "a INT").write.format("delta").save(str(path))
     return Table(spark, path)
 
@@ -145,7 +145,7 @@ def test_refusal_of_delta_keeps_its_condition(spark: SparkSession, tmp_path: Pat
 def test_session_without_the_functions_raises_a_helpful_error(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The server knows no function of the name that it is asked for here."""
+    """The server does not know the function that this session calls."""
     without: Any = SimpleNamespace(sql=lambda text: spark.sql(text.replace("_table", "_none")))
 
     with pytest.raises(spark_ext.SparkExtError) as refused:
@@ -218,8 +218,8 @@ def test_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
     assert log.at(1).physical_names == {"a": "a", "b": "b", "c": "c"}
     assert (log.at(2).flag, log.at(3).flag) == ("false", "true")
     assert is_uuid_name(log.physical_names["a"])
-    told = [(c.path, c.physicalName, c.id) for c in tracking.columns().collect()]
-    assert told == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
+    found = [(c.path, c.physicalName, c.id) for c in tracking.columns().collect()]
+    assert found == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
     status = tracking.status()
     assert status.true_since is not None
     assert (status.true_since.version, status.true_since.operation) == (3, "RENAME COLUMN")
@@ -313,7 +313,7 @@ def test_removal_reports_the_tasks_of_the_server(spark: SparkSession, tmp_path: 
     assert stages[0].reached
     assert (calls[0].tasks, calls[0].finished) == (0, False)
     assert 0 < calls[-1].tasks_done <= calls[-1].tasks
-    assert [told.finished for told in calls].count(True) == 1
+    assert [each.finished for each in calls].count(True) == 1
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
     assert table.log.parquet_columns() == ["b", "c"]
     assert table.rows() == [(1, "x")]
@@ -328,11 +328,11 @@ def test_removal_can_be_cancelled(
     table.alter("RENAME COLUMN a TO c")
     spark.addTag("mine")
 
-    def cancel(told: Progress) -> None:
-        if not told.finished:
+    def cancel(report: Progress) -> None:
+        if not report.finished:
             spark.interruptTag("mine")
 
-    # PySpark 4.0 has the condition in the text only, at times.
+    # PySpark 4.0 sometimes has the condition in the text only.
     cancelled = pytest.raises(PySparkException, match=r"\[OPERATION_CANCELED\]")
     with table.no_commit(), cancelled:
         UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=cancel)
@@ -384,15 +384,15 @@ def test_each_session_has_its_own_schema(connect: Connect, tmp_path: Path) -> No
         session.sql(f"DROP SCHEMA {schema} CASCADE")
 
 
-def test_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
+def test_survey_runs_on_the_server(spark: SparkSession, tmp_path: Path) -> None:
     names = [f"t{number}" for number in range(3)]
     spark.sql("CREATE SCHEMA surveyed")
     try:
         for name in names:
             Table(spark, tmp_path / name, f"surveyed.{name}").create_tracked()
-        told: list[spark_ext.SurveyProgress] = []
+        reports: list[spark_ext.SurveyProgress] = []
 
-        found = spark_ext.survey(spark, "surveyed", str(tmp_path / "none"), progress=told.append)
+        found = spark_ext.survey(spark, "surveyed", str(tmp_path / "none"), progress=reports.append)
     finally:
         spark.sql("DROP SCHEMA surveyed CASCADE")
 
@@ -400,7 +400,7 @@ def test_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
         *((f"spark_catalog.surveyed.{name}", "METADATA", None) for name in names),
         (str(tmp_path / "none"), None, "DELTA_MISSING_DELTA_TABLE"),
     ]
-    assert [known.tables_done for known in told] == [0, 4]
+    assert [known.tables_done for known in reports] == [0, 4]
 
 
 def test_sessions_continue_when_one_ends(connect: Connect, tmp_path: Path) -> None:
@@ -448,7 +448,7 @@ print(json.dumps([spark_ext.__file__, absent, columns, trips.has_dropped_or_rena
 
 @pytest.mark.matrix
 def test_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
-    """The environment has Spark's client alone, and pip takes packages from a folder."""
+    """The environment contains Spark's client only, and pip takes packages from a folder."""
     run(
         *(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"),
         *("-w", tmp_path, CHECKOUT),
@@ -458,15 +458,15 @@ def test_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
     client = environment_for(client_wheel, tmp_path / "venv")
     programs = client.shell_programs()
     fetched = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(WHEELS)}
-    # A file: of `python -c` pyspark-client believes that it runs its own doctests.
+    # This needs a file, because pyspark-client takes `python -c` for a run of its own doctests.
     application = tmp_path / "app.py"
     application.write_text(blocks(SECTION, "python")[0] + TELL)
 
     run("bash", "-ec", blocks(SECTION, "bash")[1], cwd=tmp_path, PATH=programs, **fetched)
     output = run("python", application, cwd=tmp_path, PATH=programs, SPARK_REMOTE=server)
 
-    told: Any = json.loads(output.splitlines()[-1])
-    assert told == [
+    printed: Any = json.loads(output.splitlines()[-1])
+    assert printed == [
         str(client.site_packages / "spark_ext" / "__init__.py"),
         ["py4j", "delta", "pyspark.core"],
         [["id", None]],
@@ -495,19 +495,19 @@ spark.stop()
 
 @pytest.mark.matrix
 def test_server_that_pyspark_starts_for_itself_is_configured(tmp_path: Path) -> None:
-    """Its sessions have class loaders of their own, as `spark.sql.artifact.isolation` says."""
+    """Sessions of this server have separate class loaders (`spark.sql.artifact.isolation`)."""
     settings = small_session(SparkSession.Builder(), tmp_path / "warehouse")._options
     del settings["spark.master"]
 
-    # For PySpark this takes a free port; else it is always the same.
+    # With this variable, PySpark takes a free port.
     output = run(
         *(sys.executable, "-c", LOCAL, tmp_path / "t", json.dumps(settings)),
         cwd=tmp_path,
         SPARK_TESTING="1",
     )
 
-    told = json.loads(output.splitlines()[-1])
-    assert told == ["pyspark.sql.connect.session", True]
+    printed = json.loads(output.splitlines()[-1])
+    assert printed == ["pyspark.sql.connect.session", True]
     assert TableLog(tmp_path / "t").flag == "true"
 
 
@@ -538,7 +538,7 @@ def test_call_over_many_tables_runs_on_the_server(spark: SparkSession, tmp_path:
 def test_signal_ends_a_call_over_many_tables_in_order(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The call reports and looks at signals all the time.
+    # The call reports progress and checks for signals all the time.
     for name in ("progress.INTERVAL_SECONDS", "progress._AFTER_TABLES_SECONDS"):
         monkeypatch.setattr(f"spark_ext.lakehouse.{name}", 0.0)
     monkeypatch.setattr("spark_ext.lakehouse.runner._SECONDS", 0.001)
@@ -551,10 +551,10 @@ def test_signal_ends_a_call_over_many_tables_in_order(
 
     interrupts: list[LakehouseProgress] = []
 
-    def interrupt(told: LakehouseProgress) -> None:
+    def interrupt(report: LakehouseProgress) -> None:
         # A second signal would end the wait for the cancelled table.
-        if told.running and not interrupts:
-            interrupts.append(told)
+        if report.running and not interrupts:
+            interrupts.append(report)
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(LakehouseInterrupted) as raised:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers of many users: who may not read a table learns nothing of it by a table function."""
+"""Tests that table functions on servers show nothing of tables that a user may not read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.ways_in import shells
 from tests.ways_in.connect_server import connect_server, connected, user_environment
 from tests.ways_in.place import Place
 
-# Ours before the one that denies, and after it.
+# Our extension runs before the extension that denies, and after it.
 EXTENSIONS = [[DELTA, OURS, EXTENSION], [EXTENSION, OURS, DELTA]]
 STAGES = ["check", "optimizer"]
 CREATE = (
@@ -38,7 +38,7 @@ def statements(warehouse: Path) -> list[str]:
 
 
 def with_extensions(command: str, extensions: list[str]) -> str:
-    """The same server, which one more extension of the operator's guards."""
+    """Returns the command with another extension of the operator, which guards the server."""
     ours = "$(python -m spark_ext submit-args)"
     assert ours in command
     return command.replace(ours, f"{ours} --conf spark.sql.extensions={','.join(extensions)}")
@@ -46,7 +46,9 @@ def with_extensions(command: str, extensions: list[str]) -> str:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("extensions", EXTENSIONS, ids=["ours first", "theirs first"])
-def test_client_of_connect(tmp_path: Path, delta_jars: list[Path], extensions: list[str]) -> None:
+def test_connect_client_reads_no_denied_table(
+    tmp_path: Path, delta_jars: list[Path], extensions: list[str]
+) -> None:
     jar = denying_jar(tmp_path, [str(path) for path in delta_jars])
     command = with_extensions(blocks("Spark Connect", "bash")[0], extensions)
     guarded = {"spark.driver.extraClassPath": str(jar)}
@@ -59,7 +61,7 @@ def test_client_of_connect(tmp_path: Path, delta_jars: list[Path], extensions: l
         eve.conf.set(USER, "eve")
         for stage in STAGES:
             eve.conf.set(DENIED, stage)
-            asked: list[Callable[[], object]] = [
+            calls: list[Callable[[], object]] = [
                 *(
                     lambda text=text: eve.sql(text).collect()
                     for text in statements(home / "warehouse")
@@ -67,7 +69,7 @@ def test_client_of_connect(tmp_path: Path, delta_jars: list[Path], extensions: l
                 lambda: UsageTracking.forName(eve, "secret"),
                 lambda: UsageTracking.forPath(eve, home / "warehouse" / "secret"),
             ]
-            for ask in asked:
+            for ask in calls:
                 with refusal(CONDITION) as refused:
                     ask()
                 assert HIDDEN not in str(refused.value)
@@ -83,7 +85,9 @@ def test_client_of_connect(tmp_path: Path, delta_jars: list[Path], extensions: l
 
 
 @pytest.mark.matrix
-def test_client_of_thrift(place: Place, port: str, delta_jars: list[Path]) -> None:
+def test_thrift_client_reads_no_denied_table(
+    place: Place, port: str, delta_jars: list[Path]
+) -> None:
     jar = denying_jar(place.directory, [str(path) for path in delta_jars])
     command = with_extensions(
         block("Thrift server", "sh", "Server2 \\\n    $(", port=port), EXTENSIONS[0]

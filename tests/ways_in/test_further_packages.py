@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of others beside ours."""
+"""Tests packages of others beside ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ spark.stop()
 
 
 @pytest.mark.matrix
-def test_driver_of_jdbc_by_its_coordinates(place: Place) -> None:
+def test_driver_of_jdbc_is_loaded_by_its_coordinates(place: Place) -> None:
     application = block("Further packages", "python") + USE.format(statements=statements())
     place.write("app.py", application)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application in Java: the jar, no Python package, no SPARK_HOME."""
+"""Tests an application in Java: the jar, no Python package, no SPARK_HOME."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ OPTIONS = "-Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1 -XX:TieredS
 
 @pytest.fixture
 def bare_path(tmp_path: Path) -> str:
-    """A PATH on which `python3` has the standard library only."""
+    """Returns a PATH on which `python3` has the standard library only."""
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True)
     return f"{environment}/bin:/usr/local/bin:/usr/bin:/bin"
 
 
 @pytest.mark.matrix
-def test_java_application(place: Place, delta_jars: list[Path], bare_path: str) -> None:
+def test_java_application_tracks_a_table(
+    place: Place, delta_jars: list[Path], bare_path: str
+) -> None:
     folders = {
         "SPARK_JARS": str(PYSPARK / "jars"),
         "DELTA_JARS": str(place.link("delta jars", *delta_jars)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs over a lakehouse in drivers of their own: killed, interrupted, and two at once."""
+"""Tests runs over a lakehouse in separate drivers: killed, interrupted, and two at once."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_two_runs_at_once_do_each_table_once(
     files = lakehouse.num_files()
     others: list[Running] = []
 
-    def begin_the_other(told: LakehouseProgress) -> None:
+    def begin_the_other(report: LakehouseProgress) -> None:
         """Lets the other run plan and begin after this one has planned."""
-        if told.phase == "run" and not others:
+        if report.phase == "run" and not others:
             others.append(driver.remove(lakehouse))
             wait_until(lambda: others[0].ended or lakehouse.num_files() > files, "a new file")
 
@@ -57,7 +57,7 @@ def test_two_runs_at_once_do_each_table_once(
 
 
 def assert_stopped_in_order(lakehouse: Lakehouse, running: Running, code: int, name: str) -> None:
-    """Each table is as before or done, what the report says, and nothing else remains."""
+    """Asserts that each table is unchanged or done as in the report, without other files."""
     assert running.wait() == code, running.shown
     assert "Traceback" not in running.shown
     assert running.sums()["interrupted"] == name
@@ -99,7 +99,7 @@ def test_signal_ends_a_command_in_order(
 
 
 def moments(seed: int, number: int) -> list[int]:
-    """The numbers of new files after which a driver is killed."""
+    """Returns the numbers of new files after which a driver is killed."""
     rng = random.Random(seed)
     return [rng.randint(1, 12) for _ in range(number)]
 

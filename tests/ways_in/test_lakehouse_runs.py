@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs over a lakehouse of all kinds of tables in one session: reports, plans and budgets."""
+"""Tests runs over a lakehouse of all kinds of tables in one session: reports, plans, budgets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.broken_table("log_without_start")
 
 @pytest.fixture
 def schema(spark: SparkSession, prototypes: Prototypes) -> Iterator[str]:
-    """A schema of the session's catalog, with a view and a table of another format."""
+    """Yields a schema of the session's catalog, with a view and a table of another format."""
     spark.sql("CREATE SCHEMA viewed")
     path = prototypes.home.parent / "registered"
     shutil.copytree(prototypes.home / "untracked", path)
@@ -90,14 +90,14 @@ def assert_row_equals_the_logs(row: Any, before: TableLog, after: TableLog) -> N
     assert row.seconds > 0
     assert row.error is None
     kept = before.live_files.keys() & after.live_files.keys()
-    gone = before.live_files.keys() - kept
-    if row.cost == "METADATA":  # looks at no file, so it counts none as kept
-        assert (gone, row.kept.num_files) == (set(), 0)
-    elif row.kept is not None:  # Delta shows no history of a table in a schema below another
+    removed = before.live_files.keys() - kept
+    if row.cost == "METADATA":  # the removal reads no file, so it counts no kept file
+        assert (removed, row.kept.num_files) == (set(), 0)
+    elif row.kept is not None:  # Delta shows no history of a table in a nested schema
         assert row.kept.num_files == len(kept)
         assert row.kept.size_in_bytes == sum(before.live_files[file] for file in kept)
-        assert row.copied.num_files + row.rewritten.num_files == len(gone)
-        assert row.changed.size_in_bytes == sum(before.live_files[file] for file in gone)
+        assert row.copied.num_files + row.rewritten.num_files == len(removed)
+        assert row.changed.size_in_bytes == sum(before.live_files[file] for file in removed)
     assert (row.kept is None) == (row.cost == "COPY" and row.table.count(".") > 2)
     assert (row.num_files == 0) == (row.cost == "METADATA" or not before.live_files)
 
@@ -174,7 +174,7 @@ def test_no_table_begins_when_the_time_is_over(spark: SparkSession, lakehouse: L
     assert lakehouse.num_files() == files
 
 
-def test_dropped_table_is_gone_and_a_new_one_waits_for_the_next_run(
+def test_dropped_table_has_the_outcome_gone_and_a_new_table_waits_for_the_next_run(
     spark: SparkSession, prototypes: Prototypes, small_lakehouse: Lakehouse
 ) -> None:
     lakehouse = small_lakehouse
@@ -204,7 +204,7 @@ def run(*arguments: str) -> int:
     return main([*arguments, "--progress", "none"])
 
 
-def test_exit_code_says_whether_every_table_has_reached_the_goal(
+def test_exit_code_is_0_when_every_table_has_reached_the_goal(
     lakehouse: Lakehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schema = f"{CATALOG}.sales.deep"
@@ -278,7 +278,7 @@ def test_commands_of_the_page_run(
         for words in commands("docs/lakehouse.md", "On a command line")
     ]
 
-    # Each includes tables that are blocked or broken.
+    # Each call includes tables that are blocked or broken.
     assert codes == [1] * len(codes) != []
     assert {file.name for file in tmp_path.iterdir()} == {
         *("out.csv", "out.html", "out.json", "cron.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A master whose executors are JVMs of their own."""
+"""Tests a cluster whose executors are separate JVMs."""
 
 from __future__ import annotations
 
@@ -32,42 +32,42 @@ class Seen:
 
 
 def use_a_cluster(home: Path, spark_home: str) -> Seen:
-    # Its workers keep their folders there.
+    # Workers of the cluster keep their folders here.
     os.environ["SPARK_HOME"] = spark_home
     builder = small_session(SparkSession.Builder(), home / "warehouse")
     builder = spark_ext.configure(builder.master("local-cluster[2,1,1024]"))
     spark = builder.config("spark.executor.memory", "512m").getOrCreate()
 
-    kept, left = (f"delta.`{home / name}`" for name in ("kept", "left"))
-    for table in (kept, left):
+    kept, unmapped = (f"delta.`{home / name}`" for name in ("kept", "unmapped"))
+    for table in (kept, unmapped):
         for statement in statements(table=table):
             spark.sql(statement)
     failure = failure_of(lambda: spark.sql(SET_FLAG.format(t=kept)))
     [names] = map(tuple, spark.sql(NAMES.format(t=kept)).collect())
-    spark.sql(f"INSERT INTO {left} VALUES (2, 'y', 3, 4)")
-    spark.sql(UNMAP.format(t=left))
-    stages = {row[0]: row[1] for row in spark.sql(STAGES.format(t=left)).collect()}
-    rows = sorted(tuple(row) for row in spark.table(left).collect())
+    spark.sql(f"INSERT INTO {unmapped} VALUES (2, 'y', 3, 4)")
+    spark.sql(UNMAP.format(t=unmapped))
+    stages = {row[0]: row[1] for row in spark.sql(STAGES.format(t=unmapped)).collect()}
+    rows = sorted(tuple(row) for row in spark.table(unmapped).collect())
     spark.stop()
     return Seen(names, failure and failure.condition, stages, rows)
 
 
 @pytest.mark.matrix
-def test_executors_of_their_own(tmp_path: Path, spark_home: Callable[..., str]) -> None:
-    """They get our jar, and Delta's too: `configure` gives the one by path, the others by name."""
+def test_separate_executors_copy_files(tmp_path: Path, spark_home: Callable[..., str]) -> None:
+    """`configure` gives executors our jar by path, and Delta's jars by name."""
     home = spark_home()
     seen = in_new_process(use_a_cluster, tmp_path, home)
 
     assert (seen.names, seen.refused) == (("d", "a"), REFUSED)
     assert_tracked(TableLog(tmp_path / "kept"))
     assert list(Path(home).glob("work/app-*/*/spark-ext.jar"))
-    # The flag is true: the files are copied, on the executors.
-    left = TableLog(tmp_path / "left")
-    assert left.operation == "REMOVE COLUMN MAPPING"
-    assert counts(left) == (0, 2, 0)
-    assert set(left.physical_names.values()) == {None}
-    assert left.parquet_columns() == ["a", "b", "c", "d"]
-    assert (left.is_tracked, left.flag) == (True, "true")
+    # The flag is true, so executors copy the files.
+    unmapped = TableLog(tmp_path / "unmapped")
+    assert unmapped.operation == "REMOVE COLUMN MAPPING"
+    assert counts(unmapped) == (0, 2, 0)
+    assert set(unmapped.physical_names.values()) == {None}
+    assert unmapped.parquet_columns() == ["a", "b", "c", "d"]
+    assert (unmapped.is_tracked, unmapped.flag) == (True, "true")
     assert seen.rows == [(1, "x", 2, None), (2, "y", 3, 4)]
     assert seen.stages["unmapped"]
 
@@ -76,9 +76,9 @@ def attach_to_a_cluster(home: Path, spark_home: str, delta: list[str]) -> list[t
     os.environ["SPARK_HOME"] = spark_home
     builder = session(home, delta, extensions=[DELTA]).master("local-cluster[1,1,1024]")
     spark = builder.config("spark.executor.memory", "512m").getOrCreate()
-    assert spark.range(3).count() == 3  # the executor is up before our jar comes
+    assert spark.range(3).count() == 3  # the executor runs before our jar is added
 
-    path = home / "left"
+    path = home / "unmapped"
     spark_ext.attach(spark)
     for statement in statements(table=f"delta.`{path}`"):
         spark.sql(statement)
@@ -89,18 +89,18 @@ def attach_to_a_cluster(home: Path, spark_home: str, delta: list[str]) -> list[t
 
 
 @pytest.mark.matrix
-def test_executors_of_a_session_that_runs_already(
+def test_executors_of_an_attached_session_copy_files(
     tmp_path: Path, spark_home: Callable[..., str], delta_jars: list[Path]
 ) -> None:
-    """Our classes come to them when it is attached: a column was renamed, so files are copied."""
+    """`attach` sends our classes to the executors, which copy files with the renamed column."""
     home = spark_home()
 
     rows = in_new_process(attach_to_a_cluster, tmp_path, home, [*map(str, delta_jars)])
 
     assert list(Path(home).glob("work/app-*/*/spark-ext.jar"))
-    left = TableLog(tmp_path / "left")
-    assert left.operation == "REMOVE COLUMN MAPPING"
-    assert counts(left) == (0, 1, 0)
-    assert set(left.physical_names.values()) == {None}
-    assert left.parquet_columns() == ["b", "c", "d"]
+    unmapped = TableLog(tmp_path / "unmapped")
+    assert unmapped.operation == "REMOVE COLUMN MAPPING"
+    assert counts(unmapped) == (0, 1, 0)
+    assert set(unmapped.physical_names.values()) == {None}
+    assert unmapped.parquet_columns() == ["b", "c", "d"]
     assert rows == [(1, "x", 2, None)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Jupyter kernel, without the pages around it, and the notebook in examples/."""
+"""Tests a Jupyter kernel, and the notebook in examples/."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Notebook:
-    """Cells that are run one after the other."""
+    """Runs cells one after the other."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -50,7 +50,7 @@ def notebook(place: Place) -> Iterator[Notebook]:
 
 @pytest.mark.matrix
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
-def test_cells_of_a_notebook(place: Place, notebook: Notebook) -> None:
+def test_cells_of_a_notebook_track_a_table(place: Place, notebook: Notebook) -> None:
     start = block("From Python", "python", "import spark_ext")
     for name in ("t", "again"):
         notebook.run(start)

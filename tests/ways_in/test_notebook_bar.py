@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress of a run in a Jupyter kernel, with and without packages that have a bar."""
+"""Tests the progress of a run in a Jupyter kernel, with and without packages for a bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jupyter_client.manager import start_new_kernel
 from tests.ways_in.shells import SECONDS, environment
 
 pytestmark = [
-    pytest.mark.matrix,  # installs packages
+    pytest.mark.matrix,  # it installs packages
     pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client"),
 ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications whose machine is not as one would like it."""
+"""Tests applications on machines with unusual settings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md, typed into Python where there is nothing: no table, no session, no setting."""
+"""Runs README.md in Python without a table, a session or a setting."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions beside each other and after each other in one JVM, and one with executors of its own."""
+"""Tests several sessions in one JVM, and a session with separate executors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, stat
 
 @dataclass(frozen=True)
 class Seen:
-    """The actions of one session, and their place."""
+    """Contains what a session did, and where."""
 
     application: str
     jvm: int
@@ -59,7 +59,7 @@ def builder(home: Path, *, hive: bool = False) -> SparkSession.Builder:
     return spark_ext.configure(with_hive_catalog(small) if hive else small)
 
 
-# After each other.
+# Sessions after each other.
 
 
 def stopped_and_started_again(home: Path) -> list[Seen]:
@@ -72,8 +72,8 @@ def stopped_and_started_again(home: Path) -> list[Seen]:
 
 
 @pytest.mark.matrix
-def test_stop_and_start_again(tmp_path: Path) -> None:
-    """Three applications of one JVM, the last with another catalog."""
+def test_sessions_track_tables_after_a_stop(tmp_path: Path) -> None:
+    """The last of three applications in one JVM has another catalog."""
     first, second, hive = in_new_process(stopped_and_started_again, tmp_path)
 
     assert first.jvm == second.jvm == hive.jvm
@@ -94,7 +94,7 @@ def a_context_after_a_stop(home: Path) -> list[Seen]:
 
 
 @pytest.mark.matrix
-def test_session_of_a_second_context(tmp_path: Path) -> None:
+def test_session_of_a_second_context_tracks_a_table(tmp_path: Path) -> None:
     first, second = in_new_process(a_context_after_a_stop, tmp_path)
 
     assert (first.jvm, first.workers) == (second.jvm, second.workers)
@@ -103,11 +103,11 @@ def test_session_of_a_second_context(tmp_path: Path) -> None:
     assert_whole(second, tmp_path / "second")
 
 
-# Beside each other.
+# Sessions beside each other.
 
 
 def clone_of(spark: SparkSession) -> SparkSession:
-    """Returns a session as streaming queries have it; PySpark has no method for it."""
+    """Returns a clone of a session, as streaming queries make it; PySpark has no method for it."""
     return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 
@@ -124,7 +124,7 @@ def several_sessions(home: Path, hive: bool) -> list[Seen]:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("hive", [False, True], ids=["in memory", "hive"])
-def test_several_sessions(tmp_path: Path, hive: bool) -> None:
+def test_several_sessions_track_tables(tmp_path: Path, hive: bool) -> None:
     found = in_new_process(several_sessions, tmp_path, hive)
 
     assert len(found) == 4

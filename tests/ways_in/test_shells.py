@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shells of Spark, with what docs/install.md says typed into a terminal."""
+"""Tests the shells of Spark, with what docs/install.md says typed into a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.install_page import block
 from tests.ways_in.place import Place
 from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
-# One expression: the shell compiles each that it gets.
+# This is one expression, because the shell compiles each expression.
 SCALA = """
 {{ Seq({track}).foreach(spark.sql)
   println("named: " + spark.sql("{names}").head)
@@ -34,7 +34,7 @@ def assert_sql_shell_tracks(place: Place, command: str) -> None:
 
 
 @pytest.mark.matrix
-def test_spark_sql_with_its_hive_catalog(place: Place) -> None:
+def test_spark_sql_tracks_a_table_in_its_hive_catalog(place: Place) -> None:
     assert_sql_shell_tracks(
         place, block("Shells", "sh", "spark-sql $(python -m spark_ext submit-args)\n")
     )
@@ -43,14 +43,14 @@ def test_spark_sql_with_its_hive_catalog(place: Place) -> None:
 
 
 @pytest.mark.matrix
-def test_spark_sql_with_the_catalog_in_memory(place: Place) -> None:
+def test_spark_sql_tracks_a_table_in_the_catalog_in_memory(place: Place) -> None:
     assert_sql_shell_tracks(place, block("Shells", "sh", "catalogImplementation"))
 
     assert not (place.directory / "metastore_db").exists()
 
 
 @pytest.mark.matrix
-def test_spark_shell_with_the_jar_alone(place: Place) -> None:
+def test_spark_shell_tracks_a_table_with_the_jar_alone(place: Place) -> None:
     track = ", ".join(f'"{statement}"' for statement in statements())
     names, refused = NAMES.format(t="t"), SET_FLAG.format(t="t")
 
@@ -65,14 +65,14 @@ def test_spark_shell_with_the_jar_alone(place: Place) -> None:
 
 
 @pytest.mark.matrix
-def test_shell_of_pyspark(place: Place) -> None:
+def test_shell_of_pyspark_tracks_a_table(place: Place) -> None:
     typed = "".join(f'spark.sql("{statement}")\n' for statement in statements())
     names = f'print("named:", *spark.sql("{NAMES.format(t="t")}").head())\n'
 
     shell = place.run(
         block("Shells", "sh", "pyspark"),
         typed=typed + names + PYTHON_REFUSED.format(SET_FLAG.format(t="t")),
-        # A Python that reads no terminal is no shell unless it is told so.
+        # Without this variable, a Python without a terminal is not interactive.
         PYSPARK_DRIVER_PYTHON_OPTS="-i",
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications that know nothing of spark_ext, started from a command line."""
+"""Tests applications without `import spark_ext` that a command line starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.ways_in.tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
 CHECKOUT = Path(__file__).parents[2]
 DEFAULTS = CHECKOUT / "conf" / "spark-defaults.conf"
-# Compiles the queries, as sessions of users do.
+# This setting compiles the queries, as sessions of users do.
 COMPILED = "-Dspark.sql.codegen.wholeStage=true -Dspark.sql.codegen.factoryMode=FALLBACK"
 
 APPLICATION = """
@@ -43,14 +43,14 @@ spark.stop()
 
 @pytest.fixture
 def submitting(place: Place) -> Place:
-    """A folder with an application."""
+    """Returns a folder with an application."""
     refused = SET_FLAG.format(t="t")
     place.write("app.py", APPLICATION.format(statements=statements(), refused=refused))
     return place
 
 
 @pytest.mark.matrix
-def test_spark_submit_with_the_printed_arguments(submitting: Place) -> None:
+def test_spark_submit_tracks_a_table_with_the_printed_arguments(submitting: Place) -> None:
     application = submitting.run(block("From a command line", "sh", "submit-args)"))
 
     assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr
@@ -59,10 +59,10 @@ def test_spark_submit_with_the_printed_arguments(submitting: Place) -> None:
     assert_tracked(submitting.log())
 
 
-def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_standard_library(
+def test_spark_submit_with_the_defaults_file_needs_only_the_standard_library(
     submitting: Place,
 ) -> None:
-    """The rules and py4j come from our jar."""
+    """The rules and py4j are in our jar."""
     (submitting.directory / "spark_ext").mkdir()
     for folder in ("conf", "spark_ext/jars"):
         (submitting.directory / folder).symlink_to(CHECKOUT / folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Thrift JDBC server, through a client in Python and one of JDBC."""
+"""Tests the Thrift JDBC server by a client in Python and by a JDBC client."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def session(port: str, configuration: dict[str, str] | None = None) -> Iterator[
 
 
 @pytest.mark.matrix
-def test_client_in_python(place: Place, port: str) -> None:
+def test_client_in_python_tracks_a_table(place: Place, port: str) -> None:
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     with shells.server(command, place.directory, up=UP, **place.variables):
         with session(port) as cursor:
@@ -59,13 +59,13 @@ def test_client_in_python(place: Place, port: str) -> None:
 @pytest.mark.matrix
 def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> None:
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
-    said = {
+    answers = {
         f"{prefix}{PYTHON}": str(place.write("python", f"#!/bin/sh\ntouch {place.directory}/ran\n"))
         for prefix in ("", "set:hiveconf:", "set:hivevar:", "set:system:")
     }
     (place.directory / "python").chmod(0o755)
     with shells.server(command, place.directory, up=UP, **place.variables):
-        for key, value in said.items():
+        for key, value in answers.items():
             # The server may refuse such a key or ignore it.
             with contextlib.suppress(Error), session(port, {key: value}) as cursor:
                 cursor.execute("SELECT 1")
@@ -81,7 +81,7 @@ def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> N
 
 
 @pytest.mark.matrix
-def test_clients_that_change_one_table_at_once(place: Place, port: str) -> None:
+def test_clients_change_one_table_at_once(place: Place, port: str) -> None:
     """Each statement is in the log, or its client got the error of a conflict."""
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     together = Barrier(3)
@@ -117,7 +117,7 @@ def test_clients_that_change_one_table_at_once(place: Place, port: str) -> None:
 
 
 @pytest.mark.matrix
-def test_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> None:
+def test_client_of_jdbc_tracks_a_table(place: Place, port: str, delta_jars: list[Path]) -> None:
     folder = str(place.link("delta jars", *delta_jars))
     command = block(SECTION, "sh", "--driver-class-path", port=port, DELTA_JARS=folder)
     ask = block(SECTION, "sh", "beeline", port=port)
@@ -140,7 +140,7 @@ def test_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> None
 def test_client_of_jdbc_needs_delta_on_the_drivers_own_class_path(
     place: Place, port: str, extensions: str
 ) -> None:
-    """The page says so; plain Delta does the same."""
+    """Plain Delta needs the same, and the page says so."""
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     if extensions == "delta":
         without_us = f"--conf spark.sql.extensions={DELTA} spark-internal"

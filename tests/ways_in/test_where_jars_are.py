@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jars in Spark's own folder, and our extension before and after Delta's."""
+"""Tests jars in Spark's own folder, and our extension before and after Delta's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements of every way in, and the log of their table afterwards."""
+"""Contains the statements of every way in, and checks the log of their table."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ NAMES = "SELECT name, physicalName FROM column_mapping('{t}') WHERE name = 'd'"
 
 
 def statements(*more: str, table: str = "t") -> list[str]:
-    """The main job, and more."""
+    """Returns the statements that track and change a table, and more statements."""
     return [text.format(t=table) for text in (*TRACK, *more)]
 
 
 def sql_text(*more: str, table: str = "t") -> str:
-    """The same for a SQL shell."""
+    """Returns the statements as text for a SQL shell."""
     return "".join(f"{statement};\n" for statement in statements(*more, table=table))
 
 
 def assert_tracked(log: TableLog) -> None:
-    """The main job was done there, and nothing else."""
+    """Asserts that the log contains these statements and nothing else."""
     assert log.version == 4
     assert log.is_tracked
     assert log.at(1).physical_names == {"a": "a", "b": "b", "c": "c"}

@@ -34,8 +34,8 @@ def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[P
 
     In a mapped table two columns are the same if id and physical path agree. If column mapping is
     enabled or removed in between, they are the same if the logical name and the name in files
-    agree. A file that is added again, as by a DELETE with deletion vectors, counts as new. Of a
-    struct only the topmost column is found.
+    agree. A file that is added again, as by a DELETE with deletion vectors, counts as new. If a
+    whole struct is concerned, only the struct is found.
 
     Source:
         RFC, introduction; docs/limits.md, "Statements".
@@ -71,12 +71,12 @@ def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[P
 
 @check(WRONG_ROWS + 15)
 def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds columns in files that the table neither has nor dropped.
+    """Finds columns in files that are neither columns nor dropped columns of the table.
 
     A file may lack columns, which are null then. Columns of row tracking and of Delta itself are
     in files and in no schema. Drops from before the oldest version of the log are unknown, and so
     are the drops of a CLONE's source; if the flag is false, there was none. Mode id ignores names,
-    and the other modes ignore ids. Of a struct only the topmost column is found.
+    and the other modes ignore ids. If a whole struct is concerned, only the struct is found.
 
     Source:
         Protocol, "Reader Requirements for Column Mapping".
@@ -226,7 +226,7 @@ def _unknown_ids(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, st
 
 
 def _versions_of_pairs(states: tuple[State, ...]) -> dict[_ColumnIds, int]:
-    """Returns since when each misleading name, as a pair of ids, exists without interruption."""
+    """Returns the version since which each misleading name, a pair of ids, exists."""
     versions: dict[_ColumnIds, int] = {}
     lasting: set[_ColumnIds] | None = None
     for state in reversed(states):

@@ -125,10 +125,10 @@ def partition_values(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 
 @check(NEXT_CHANGE + 45)
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds statistics of a column that the table neither has nor dropped.
+    """Finds statistics of something that is neither a column nor a dropped column of the table.
 
-    A column that the file itself holds is a finding of `file_columns` instead. Of a struct only
-    the topmost column is found.
+    A column that the file itself holds is a finding of `file_columns` instead. If a whole struct is
+    concerned, only the struct is found.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ... with
@@ -165,8 +165,9 @@ def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds folders `name=value` whose name no column ever had, as logical or physical name.
 
-    A kept file stays in its folder when its columns change. Columns from before the oldest version
-    of the log are unknown, and files of another table, as in a CLONE, are not compared.
+    A kept file is still in its folder after its columns have changed. Columns from before the
+    oldest version of the log are unknown, and files of another table, as in a CLONE, are not
+    compared.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta itself ignores folders.
@@ -242,6 +243,6 @@ def _unknown_statistics(group: FileGroup, known: KnownNames) -> set[Path]:
 
 
 def _decoded(folder: str) -> set[str]:
-    """Returns the readings of a folder: a path is URL-encoded, and a folder escaped once more."""
+    """Returns the possible names of a folder: paths are URL-encoded, and folders escaped."""
     once = unquote(folder)
     return {folder.lower(), once.lower(), unquote(once).lower()}

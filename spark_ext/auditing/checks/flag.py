@@ -53,11 +53,11 @@ def flag_turned_back(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 
 @check(NEXT_CHANGE + 5)
 def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds columns that were dropped or renamed in a commit that left the flag false.
+    """Finds columns that were dropped or renamed in a commit that kept the flag false.
 
-    In a mapped table a column is known by its id; where column mapping ends, by its name. Without
-    column mapping no column can be dropped while files keep it. Of a struct only the topmost
-    column is found.
+    The id identifies a column of a mapped table, and the name if the commit removes column mapping.
+    Without column mapping, no column can be dropped while files keep it. If a whole struct is
+    concerned, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".
@@ -180,7 +180,7 @@ def flag_without_feature(state: State) -> str | None:
     A CLONE by a session without spark-ext makes such a table.
 
     Source:
-        RFC, "Usage Tracking": the feature is what makes every writer keep the flag right.
+        RFC, "Usage Tracking": writers maintain the flag only because of the feature.
 
     Example:
         >>> _, (state,) = history((table({"a": "1 a"}, "name", "false"), ()))

@@ -30,8 +30,8 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
     """Finds physical paths that two columns have, at one time or one after the other.
 
     Letter case is ignored, since Parquet readers may ignore it. The comparison starts anew after
-    RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. Of a struct only the
-    topmost column is found.
+    RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. If a whole struct is
+    concerned, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Assign a unique physical name to each
@@ -68,10 +68,10 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
 def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds ids that two columns have, at one time or one after the other.
 
-    An id belongs to another column if it has another physical name, or if it comes back after a
-    drop. If a struct is replaced by a value of another type, fields of the same name keep their
-    ids and physical names. The comparison starts anew after RESTORE, CLONE and a removal of column
-    mapping: these bring ids of another table or time, or assign all ids again.
+    An id belongs to another column if it has another physical name, or if it is used after a drop.
+    If a struct is replaced by a value of another type, fields of the same name keep their ids and
+    physical names. The comparison starts anew after RESTORE, CLONE and a removal of column mapping:
+    these bring ids of another table or time, or assign all ids again.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
@@ -106,7 +106,7 @@ def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns without a UUID that were added while the flag was true, or as it became true.
 
     Columns keep their names if column mapping is enabled on an existing table, and RESTORE and
-    CLONE bring columns with names. Of a struct only the topmost column is found.
+    CLONE bring columns with names. If a whole struct is concerned, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Otherwise the physical column name must

@@ -18,8 +18,8 @@ from spark_ext.model.schema import Schema, walk
 def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a log without version 0 and without a checkpoint to start from.
 
-    Then only `commit_truncated` can run besides. A truncated commit explains the missing start, so
-    that this check finds nothing.
+    Only `commit_truncated` can also run on such a log. If it finds a truncated commit, this check
+    finds nothing, since the truncated commit explains the missing start.
 
     Source:
         Protocol, "Checkpoints"; "Metadata Cleanup".
@@ -103,8 +103,8 @@ def log_without_commits(log: TableLog, states: tuple[State, ...]) -> Iterator[Pr
 def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds checkpoints and log compaction files whose protocol or metadata is not the commits'.
 
-    Older releases of delta-rs leave out what they do not know, such as features. A file of which
-    some commits are deleted is not compared, nor is a checkpoint at which the replay starts.
+    Older releases of delta-rs omit features that they do not know. A file of which some commits are
+    deleted is not compared, nor is a checkpoint at which the replay starts.
 
     Source:
         Protocol, "Checkpoints" and "Log Compaction Files".
@@ -170,7 +170,7 @@ def _differing(summary: Summary, log: TableLog, states: tuple[State, ...]) -> It
     """Yields the parts in which a checkpoint or log compaction file differs from the commits."""
     if summary.first_version is None:
         at = [state for state in states if state.version <= summary.version]
-        if at:  # else the checkpoint is older than the replay
+        if at:  # otherwise the checkpoint is older than the replay
             yield from _differences(summary, at[-1].protocol, at[-1].metadata)
     elif log.first_commit is not None and summary.first_version >= log.first_commit:
         within = [
@@ -207,7 +207,7 @@ def _differences(
 
 
 def _comparable(protocol: Protocol | None) -> Any:
-    # A writer may leave an empty list of features out.
+    # A writer may omit an empty list of features.
     return protocol and (
         protocol.min_reader_version,
         protocol.min_writer_version,

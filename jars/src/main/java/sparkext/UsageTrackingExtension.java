@@ -54,7 +54,7 @@ public final class UsageTrackingExtension
     DeltaHooks.install();
   }
 
-  /** Adds everything that Spark's extension points take. */
+  /** Adds the parser, the rules and the table functions to a session. */
   static void inject(SparkSessionExtensions extensions) {
     CheckedParser.inject(extensions);
     StatementCheck.inject(extensions);

@@ -38,7 +38,7 @@ final class DeltaNode {
     this.catalog = catalog;
   }
 
-  /** Returns true if a node of the plan does, or a node of its subqueries and named queries. */
+  /** Returns true if the plan has such a node, also in its subqueries and named queries. */
   boolean isIn(LogicalPlan plan) {
     return plan.exists(node -> concernsDelta(node) || isInQueriesOf(node));
   }

@@ -18,7 +18,7 @@ final class Conditions {
 
   private Conditions() {}
 
-  /** An error of a class that this Spark may be unable to load. */
+  /** The condition and the parameters of an error, whose class this Spark may be unable to load. */
   static final class Error {
     private final String condition;
     private final Map<String, String> parameters = new LinkedHashMap<>();

@@ -55,7 +55,7 @@ public final class JobNames {
   /**
    * Describes jobs on a table.
    *
-   * @param doing completes the sentence on the table
+   * @param doing what the jobs do, for the description after the name of the table
    */
   public static <T, E extends Exception> T described(
       SparkContext context, Object table, String doing, Jobs<T, E> jobs) throws E {

@@ -11,7 +11,7 @@ import sparkext.parquet.StoredVector;
  *
  * @param number identifies the result
  * @param source the absolute path as a URI
- * @param size of the file according to the log
+ * @param size the size of the file according to the log
  * @param target the URI of the copy, without the task attempt and the ending of its name; null if
  *     nothing is written
  * @param mayBeKept whether a file without renamed and dropped columns is kept
@@ -28,7 +28,7 @@ public record FileRequest(
     Vector vector)
     implements Serializable {
   /**
-   * The deletion vector of a file. It is read even if it is not copied.
+   * The deletion vector of a file. The vector is read even if it is not copied.
    *
    * @param target the URI of the vector's copy, without the last two of the five parts of the UUID
    *     in its name; null if the vector is not copied

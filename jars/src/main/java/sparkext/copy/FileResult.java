@@ -7,9 +7,9 @@ import sparkext.parquet.DataFile;
 /**
  * The result of a request.
  *
- * @param number of the request
+ * @param number the number of the request
  * @param target the URI of the copy; null without a copy
- * @param size of the copy
+ * @param size the size of the copy
  * @param reason why the file must be rewritten or cannot be read; null otherwise
  * @param unreadable the path of the file or the deletion vector that cannot be read; null otherwise
  * @param vector the URI of the copy of the deletion vector; null without a copy
@@ -28,7 +28,7 @@ public record FileResult(
     return new FileResult(number, DataFile.Way.TO_REWRITE, null, 0, reason, null, null);
   }
 
-  /** Returns the result for a file of which the data or the deletion vector cannot be read. */
+  /** Returns the result for a file whose data or deletion vector cannot be read. */
   static FileResult unreadable(int number, String path, String reason) {
     return new FileResult(number, DataFile.Way.UNREADABLE, null, 0, reason, path, null);
   }

@@ -22,9 +22,9 @@ import sparkext.log.CommitLines;
  *
  * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code indexToRelation} and {@code getChanges}.
  *
- * @param actions without those that this Delta does not know
- * @param problem says which line {@code fromJson} does not read; null if it reads all. Then Delta
- *     has to be asked.
+ * @param actions the actions that this Delta knows
+ * @param problem the line that {@code fromJson} cannot read, for which a caller must call Delta;
+ *     null if {@code fromJson} reads all lines
  */
 public record CommitActions(List<Action> actions, String problem) {
   /** A decoder puts this in the place of bytes that are not UTF-8; Spark refuses such bytes. */
@@ -73,7 +73,7 @@ public record CommitActions(List<Action> actions, String problem) {
         if (action != null) {
           actions.add(action);
         }
-      } catch (Exception unread) { // Scala declares none: Jackson's are checked ones
+      } catch (Exception unread) { // Scala declares no checked exceptions
         reason =
             unread instanceof JsonProcessingException json
                 ? json.getOriginalMessage()
@@ -89,14 +89,12 @@ public record CommitActions(List<Action> actions, String problem) {
     }
   }
 
-  /** Returns whether this holds every action of the commit. */
+  /** Returns whether this contains every action of the commit. */
   public boolean areAll() {
     return problem == null;
   }
 
-  /**
-   * Returns whether a failure is one of {@code fromJson}, which Delta calls for winning commits.
-   */
+  /** Returns whether {@code fromJson}, which Delta calls for winning commits, has failed. */
   public static boolean isUnread(Throwable failure) {
     for (StackTraceElement place : failure.getStackTrace()) {
       if (place.getClassName().equals(Action$.class.getName())

@@ -11,7 +11,7 @@ public final class Downgrade {
 
   /**
    * Removes the flag from a table in the commit that drops the feature, on Delta 4.0. That release
-   * does not ask the feature for its properties.
+   * does not read the properties that a feature lists.
    *
    * @param transaction an {@code OptimisticTransaction}
    * @param protocol the {@code Protocol} that the transaction was given

@@ -16,10 +16,11 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The writer table feature {@code columnMappingUsageTracking}.
  *
- * <p>Delta's {@code RemovableFeature} (TableFeature.scala, 4.4.0) has four duties. (a) Nothing is
- * done before the downgrade. (b) So every snapshot may be downgraded. (c) A writer feature leaves
- * no trace that a reader could misread, so history needs no protection. (d) So Delta never asks
- * whether an action uses the feature. The downgrade commit itself removes the flag.
+ * <p>A table needs no preparation before Delta drops the feature, so every snapshot may be
+ * downgraded. Readers ignore the feature, so the history needs no protection, and Delta never asks
+ * whether an action uses the feature. The commit of the downgrade removes the flag.
+ *
+ * <p>Source: Delta 4.4.0, TableFeature.scala, {@code RemovableFeature}.
  *
  * <p>The feature is a singleton also after serialization: Delta sends features to executors and
  * compares them by identity.
@@ -54,12 +55,13 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
 
   /**
    * Makes the flag a property that Delta knows. The property is editable for Delta, since CREATE
-   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users.
+   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users
+   * who set the flag.
    *
    * <p>Delta reads the map without a lock, so a lock here would not help. This method is called
    * once, while the first session with the extension starts. A statement of a session without the
-   * extension may run at the same time. It never reads this entry, and fails at worst because the
-   * map changed while the statement iterated over it.
+   * extension may run at the same time. That statement never reads this entry. It fails only if the
+   * map changes while the statement iterates over the map.
    */
   public static void registerFlag() {
     scala.Function1<String, String> asWritten = value -> value;
@@ -87,7 +89,7 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
     return true;
   }
 
-  /** Does the same for Delta 4.0. */
+  /** Replaces {@link #validateDropInvariants} in Delta 4.0. */
   public boolean validateRemoval(Snapshot snapshot) {
     return true;
   }

@@ -44,7 +44,10 @@ public final class CopiedActions {
     return with(file, changes);
   }
 
-  /** Writes no tags for an empty map, which a file without tags has once it was read as JSON. */
+  /**
+   * Writes an empty map of tags as no tags. A file without tags has an empty map after it was read
+   * as JSON.
+   */
   private static AddFile with(AddFile file, Map<String, Object> changes) {
     Object[] values = new Object[file.productArity()];
     for (int i = 0; i < values.length; i++) {

@@ -45,11 +45,11 @@ public final class CopiedVectors {
     return new StoredVector(uri(vector, table), offset, vector.sizeInBytes());
   }
 
-  /** Returns the text of the log if it is not a path: the task reports that. */
+  /** Returns the text of the log if the text is not a path, so that the task reports it. */
   private static String uri(DeletionVectorDescriptor vector, Path table) {
     try {
       return vector.absolutePath(table).toUri().toString();
-    } catch (Exception | AssertionError noPath) { // Scala declares no checked exception
+    } catch (Exception | AssertionError noPath) { // Scala declares no checked exceptions
       return vector.pathOrInlineDv();
     }
   }

@@ -10,8 +10,8 @@ import sparkext.delta.UsageTrackingFeature;
 /**
  * The one owner of the choice between copies and Delta's rewrite.
  *
- * <p>The choice is made in Java because it decides whether the rule process is asked at all: an
- * untracked table never starts that process.
+ * <p>The choice is made in Java because it decides whether the rule process is called: an untracked
+ * table never starts that process.
  *
  * @param value {@code copy}, {@code rewrite}, or empty if the session does not set it
  */
@@ -29,7 +29,10 @@ public record CopySetting(Optional<String> value) {
     return new CopySetting(PURGE.of(session));
   }
 
-  /** Returns whether the files of a table are copied: if asked, else if the table is tracked. */
+  /**
+   * Returns whether the files of a table are copied: by the setting, or if there is none, for a
+   * tracked table.
+   */
   public boolean copies(Protocol protocol) {
     return value.map("copy"::equals).orElseGet(() -> UsageTrackingFeature.isSupportedBy(protocol));
   }

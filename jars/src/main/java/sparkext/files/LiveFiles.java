@@ -55,7 +55,7 @@ public final class LiveFiles {
                     () -> new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes())));
   }
 
-  /** Returns the files with their statistics, which Delta's {@code filesForScan} leaves out. */
+  /** Returns the files with their statistics, which Delta's {@code filesForScan} omits. */
   public static List<AddFile> of(Snapshot snapshot) {
     Optional<List<AddFile>> replayed =
         snapshot.checksumOpt().isDefined() ? replayed(snapshot) : Optional.empty();
@@ -68,7 +68,7 @@ public final class LiveFiles {
   private static <T> T byDelta(Snapshot snapshot, Supplier<T> answer) {
     try {
       return answer.get();
-    } catch (Exception failure) { // Scala declares none: Spark's own is a checked one
+    } catch (Exception failure) { // Scala declares no checked exceptions
       throw UsageTrackingException.sneakyThrow(
           CommitActions.described(failure, snapshot.deltaLog().newDeltaHadoopConf()));
     }
@@ -112,7 +112,7 @@ public final class LiveFiles {
   }
 
   /**
-   * Returns whether an action is of no file, or its path is relative and normalized. Only Delta
+   * Returns whether an action concerns no file, or has a relative and normalized path. Only Delta
    * compares paths in other forms.
    */
   public static boolean hasPlainPath(Action action) {

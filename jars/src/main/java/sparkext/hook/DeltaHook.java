@@ -14,7 +14,7 @@ import net.bytebuddy.pool.TypePool;
  * advice. {@link DeltaHooks} has the list of all hooks.
  *
  * @param fields the names of the fields whose values the callback gets
- * @param isNeededIn tells from the types of a release of Delta whether the release needs the hook
+ * @param isNeededIn returns for the types of a release of Delta whether the release needs the hook
  */
 record DeltaHook(
     HookedMethod method,
@@ -79,7 +79,10 @@ record DeltaHook(
     return method.typeName() + "." + method.name() + ":" + advice.getSimpleName();
   }
 
-  /** Returns true for Delta 4.0, whose features do not list the properties that go with them. */
+  /**
+   * Returns true for Delta 4.0, whose features do not list the properties that are removed with
+   * them.
+   */
   static boolean isDelta40(TypePool types) {
     return !has(
         types, HookedMethod.DELTA + "RemovableFeature", "tablePropertiesToRemoveAtDowngradeCommit");

@@ -118,8 +118,9 @@ public final class DeltaHooks {
             .sneakyThrow();
       }
       weaver.weave(needed);
-      // Before the callbacks: a running session may use the feature as soon as Delta knows it.
-      // After the weaving: this loads Delta's configuration, and maybe a type that is woven.
+      // This precedes the callbacks, because a running session may use the feature as soon as Delta
+      // knows it. It follows the weaving, because it loads Delta's configuration and perhaps a
+      // woven type.
       UsageTrackingFeature.registerFlag();
       callbacks.set(null, callbacks(needed));
       warnIfUntested(Versions.delta());

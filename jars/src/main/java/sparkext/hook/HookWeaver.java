@@ -106,7 +106,7 @@ final class HookWeaver {
     return type.make().getBytes();
   }
 
-  /** Returns what reads fields of the woven type. */
+  /** Returns the mapping that reads fields of the woven type. */
   private static Advice.OffsetMapping valuesOf(List<String> names) {
     return (type, method, assigner, arguments, sort) ->
         new Advice.OffsetMapping.Target.ForArray.ReadOnly(

@@ -19,8 +19,8 @@ import net.bytebuddy.pool.TypePool;
  * <p>Types are named and never loaded: a type that is loaded before it is woven cannot be defined.
  *
  * @param typeName the binary name of the type that declares the method
- * @param neighbourName the binary name of a type in the same package, which lends the right to
- *     define types there and whose loading loads no woven type
+ * @param neighbourName the binary name of a type in the same package, whose lookup may define types
+ *     in the package, and whose loading loads no woven type
  */
 record HookedMethod(
     String typeName,
@@ -77,7 +77,7 @@ record HookedMethod(
     return type.isResolved() ? type.resolve().getDeclaredMethods() : new MethodList.Empty<>();
   }
 
-  /** Returns whether the type, which exists, declares a field. */
+  /** Returns whether the type declares a field. The type must exist. */
   boolean hasBeside(String field, TypePool types) {
     return !types.describe(typeName).resolve().getDeclaredFields().filter(named(field)).isEmpty();
   }

@@ -35,7 +35,8 @@ final class RemovalHooks {
           call -> RemovalCommand.commit(call.self(), call.arguments()) ? true : null);
 
   /**
-   * Reads every row of the files that are rewritten, whatever the session is set to skip.
+   * Reads every row of the files that are rewritten, and ignores the session's settings to skip
+   * rows.
    *
    * <p>Why here: Delta's rewrite and the rewrite of single files by spark-ext both read the rows
    * through this method.

@@ -57,8 +57,8 @@ final class ReusedNameHooks {
    * <p>Why here: a batch read of changes compares its schema with each metadata of its range
    * through this method, with the metadata of the first version last.
    *
-   * <p>If missing: after column mapping was removed, the values of a dropped column come back as
-   * values of a later column of that name. Delta tells columns apart by physical name.
+   * <p>If missing: after column mapping was removed, the values of a dropped column are read as
+   * values of a later column of that name. Delta distinguishes columns by physical name.
    *
    * <p>Source: Delta 4.4.0, CDCReaderBase.scala, {@code checkBatchCdfReadSchemaIncompatibility}.
    */

@@ -29,7 +29,7 @@ final class StaleStatementHooks {
    * Remembers the table that an INSERT was analysed with.
    *
    * <p>Why here: INSERT by position and by name, {@code insertInto}, {@code saveAsTable} and {@code
-   * writeTo} all write through what this method builds, which knows the analysed table.
+   * writeTo} all write through the object that this method builds from the analysed table.
    *
    * <p>If missing: inserted values arrive in another column that got the name between the analysis
    * and the transaction.
@@ -89,8 +89,8 @@ final class StaleStatementHooks {
    * <p>Why here: each of these commands has the analysed table, and finds its column by name in the
    * table of its transaction.
    *
-   * <p>If missing: a statement that runs after another one changes the column that got the name of
-   * the column that was meant.
+   * <p>If missing: a statement that runs after another one changes another column, which has the
+   * name now.
    *
    * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code run} of the commands.
    */
@@ -101,12 +101,12 @@ final class StaleStatementHooks {
           .toList();
 
   /**
-   * Refuses a statement whose columns changed since the table that is remembered.
+   * Refuses a statement if its columns changed since the remembered version of its table.
    *
    * <p>Why here: only the transaction knows the version that it writes to, and Delta's conflict
    * checks begin with that version.
    *
-   * <p>If missing: the other hooks of this class remember in vain.
+   * <p>If missing: the other hooks of this class have no effect.
    *
    * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code startTransaction}.
    */

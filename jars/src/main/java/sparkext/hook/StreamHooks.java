@@ -156,7 +156,7 @@ final class StreamHooks {
               READING + "ReadLimit"),
           call -> StreamedNames.endOfBatch(call.self(), call.argument(0), call.result()));
 
-  /** In this order: the source is defined with its base, which has to be woven before. */
+  /** The order matters: loading a source also loads its base type, which must be woven first. */
   static final List<DeltaHook> ALL = List.of(START, CHANGE, BATCH, COLUMNS, NAMES, END);
 
   private StreamHooks() {}

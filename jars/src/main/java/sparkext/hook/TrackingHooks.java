@@ -86,11 +86,11 @@ final class TrackingHooks {
   /**
    * Removes the flag from a table in the commit that drops the feature, on Delta 4.0.
    *
-   * <p>Why here: later releases ask the feature which properties to remove. The command of Delta
-   * 4.0 only gives its transaction the protocol without the feature, by this method.
+   * <p>Why here: later releases read from the feature which properties to remove. The command of
+   * Delta 4.0 only gives its transaction the protocol without the feature, by this method.
    *
-   * <p>If missing: the flag remains in a table without the feature, whose writers do not keep the
-   * flag true to what they do.
+   * <p>If missing: the flag remains in a table without the feature, and its writers do not maintain
+   * the flag.
    *
    * <p>Source: Delta 4.0.1, OptimisticTransaction.scala, {@code updateProtocol}.
    */

@@ -13,11 +13,11 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * The columns that a file of a log may contain data of: in statistics, partition values and
- * schemas, and in texts that may have values in them.
+ * Collects the columns of which a file of a log may contain data: in statistics, partition values,
+ * schemas, and texts that may contain values.
  *
  * <p>The lists of keys without values are here, because tasks apply them. Metrics and transaction
- * ids would make each commit a group of its own.
+ * ids would put each commit into a separate group.
  *
  * <p>Source: Protocol, "Actions", "Per-file Statistics", "Checkpoints"; Delta 4.4.0,
  * DeltaOperations.scala, for the parameters of operations.
@@ -90,7 +90,7 @@ final class ColumnMentions {
         problem);
   }
 
-  /** Returns the mentions of a file, or of a part of one. */
+  /** Returns the mentions of a file, or of a part of a file. */
   LogFiles all() {
     return in("", 0, null, null);
   }
@@ -175,7 +175,7 @@ final class ColumnMentions {
     }
   }
 
-  /** Adds every kind of statistics, whatever a writer calls it. */
+  /** Adds every kind of statistics, under any name. */
   private void addStatisticsByKind(JsonNode kinds) throws JsonProcessingException {
     for (JsonNode kind : kinds) {
       if (kind.isObject()) {

@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.Path;
 
 /**
  * Reads the lines of a log's JSON file that Spark's JSON reader would see. Delta reads logs by that
- * reader, which skips blank lines and byte order marks. Other writers leave both.
+ * reader, which skips blank lines and byte order marks. Other writers write both.
  *
  * <p>Source: Spark 4.0 to 4.2, JsonDataSource.scala and Hadoop's LineRecordReader.
  */
@@ -46,7 +46,7 @@ public final class CommitLines implements Closeable {
     return number;
   }
 
-  /** Returns whether JSON would see nothing. Other white space is no JSON. */
+  /** Returns whether a line is blank for a JSON parser. Other white space is invalid JSON. */
   private static boolean isBlank(String line) {
     return line.chars().allMatch(sign -> sign == ' ' || sign == '\t');
   }

@@ -50,7 +50,7 @@ final class DataFolder {
   }
 
   /**
-   * Returns one text for each file, whatever path names it; the path itself if it is no URI.
+   * Returns the same text for every path of a file; the path itself if it is not a URI.
    *
    * @param root the table's folder, as {@link #root}
    * @param path of the log, which is URL-encoded
@@ -66,8 +66,8 @@ final class DataFolder {
   }
 
   /**
-   * Returns one text for each file: an authority may be empty or absent, and a path may have more
-   * or fewer characters escaped.
+   * Returns the same text for every form of a path: an authority may be empty or absent, and more
+   * or fewer characters may be escaped.
    */
   static String key(Path absolute) {
     URI given = absolute.toUri();
@@ -117,7 +117,7 @@ final class DataFolder {
    */
   private static boolean isHidden(String name, boolean isTop) {
     if (isTop && name.equals("metadata")) {
-      return true; // of Iceberg, if UniForm writes it
+      return true; // UniForm writes this folder for Iceberg.
     }
     return (name.startsWith(".") || name.startsWith("_"))
         && !name.startsWith("_delta_index")

@@ -16,7 +16,7 @@ import sparkext.parquet.NotCopyableException;
 import sparkext.parquet.StoredVector;
 import sparkext.parquet.UnreadableFileException;
 
-/** The columns in a data file's footer, or the reason why nobody can read them. */
+/** The columns in a data file's footer, or the reason why they cannot be read. */
 record DataFooter(List<FileColumn> columns, String problem) {
   /** The reason for a file that does not exist. */
   static final String MISSING = "missing";

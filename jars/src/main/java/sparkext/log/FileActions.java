@@ -194,7 +194,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
             .map(LogFile::path)
             .filter(file -> !truncated.contains(file))
             .toList();
-    // Log cleanup, or a copy of the table, may have left no commit.
+    // After log cleanup, or in a copy of the table, there may be no commit.
     if (!whole.isEmpty()) {
       found.add(ofCommits(LogReader.json(session, ACTIONS, whole)));
     }
@@ -226,7 +226,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
       boolean hasStructs = action.name().equals("add") && structs.isPresent();
       schema = schema.add(action.name(), hasStructs ? fields.add(structs.get()) : fields);
     }
-    // Columns without statistics are left out, whatever the session does with null.
+    // Columns without statistics are omitted under every setting of the session for null.
     Column statistics =
         structs.isEmpty()
             ? col("add.stats")

@@ -5,8 +5,8 @@ import java.util.List;
 import sparkext.parquet.FileColumn;
 
 /**
- * Files outside of the log that are alike in all that follows the time; {@code FileGroup} of {@code
- * spark_ext/log/actions.py} says what each component means.
+ * Files outside of the log with equal values in all components that follow the time; {@code
+ * FileGroup} of {@code spark_ext/log/actions.py} says what each component means.
  */
 public record FileGroup(
     String example,
@@ -24,13 +24,13 @@ public record FileGroup(
     String problem,
     String vector,
     String vectorProblem) {
-  /** Returns what files that are alike have in common. */
+  /** Returns the components that all files of the group share. */
   FileGroup common() {
     return of("", null, 0, 0, null, source);
   }
 
   /**
-   * Returns one group of two that are alike. The group has the example that comes first, and the
+   * Joins two groups of files that are alike. The result has the first example in order, and the
    * later time.
    */
   FileGroup plus(FileGroup other) {

@@ -11,12 +11,12 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The task that gives each action the key of its file. The task keeps the paths of statistics only,
- * which need less shuffling.
+ * Computes the key of each action's file, as a Spark task. Statistics are reduced to their paths,
+ * so that Spark shuffles less data.
  *
  * @param root the table's folder, as {@link DataFolder#root}
- * @param schema of the actions
- * @param ofFolder whether the files of deletion vectors have rows, too, and one key stands for all
+ * @param schema the schema of the actions
+ * @param ofFolder true to add rows for the files of deletion vectors, and to use one key for all
  *     paths of a file
  */
 record FileKeys(String root, StructType schema, boolean ofFolder)

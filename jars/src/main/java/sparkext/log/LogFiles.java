@@ -20,14 +20,14 @@ public record LogFiles(
     List<String> texts,
     String problem) {
   /**
-   * Returns what files that are alike have in common. The version of texts without a known schema
-   * is kept: it tells whether they are older than every schema.
+   * Returns the components that all files of the group share. The version of texts without a known
+   * schema is kept, since it shows whether they are older than every schema.
    */
   LogFiles common() {
     return of(0, 0, under == null && !texts.isEmpty() ? version : null);
   }
 
-  /** Returns one group of two that are alike, with the newer version. */
+  /** Joins two groups of files that are alike. The result has the newer version. */
   LogFiles plus(LogFiles other) {
     return of(
         numFiles + other.numFiles,

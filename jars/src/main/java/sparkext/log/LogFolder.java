@@ -27,7 +27,7 @@ import org.apache.hadoop.fs.Path;
  * <p>Source: Delta 4.4.0, SnapshotManagement.scala and MetadataCleanup.scala.
  *
  * @param files all files except the checksums that Hadoop writes
- * @param commits by version. Commits before a missing version are left out, as after log cleanup.
+ * @param commits by version. Commits before a missing version are omitted, as after log cleanup.
  * @param checkpoints by version, without those that lack a part
  * @param compactions log compaction files, by last version
  * @param lastCheckpointTarget the version in {@code _last_checkpoint}; -1 if that file contains
@@ -219,7 +219,7 @@ record LogFolder(
         .toList();
   }
 
-  /** Returns the commits alone if they tell the whole history of the metadata. */
+  /** Returns only the commits if they contain the whole history of the metadata. */
   LogFolder forMetadata() {
     boolean isWhole = !commits.isEmpty() && commits.get(0).version() == 0;
     return isWhole

@@ -24,10 +24,9 @@ import sparkext.common.UsageTrackingException;
  * once.
  *
  * @param lines those that contain an action of {@link #KINDS}
- * @param isTruncated whether the last line, and no other one, is no JSON. It is not among the
- *     lines.
+ * @param isTruncated whether only the last line is invalid JSON, which {@code lines} then omits
  * @param problem why the file could not be read; null otherwise
- * @param mentions null if nobody asked for them
+ * @param mentions null if they were not requested
  */
 public record LogJson(List<String> lines, boolean isTruncated, String problem, LogFiles mentions) {
   /**
@@ -46,7 +45,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
   /** The keys with their quotes, which a string inside of JSON would have escaped. */
   private static final List<String> KEYS = KINDS.stream().map(kind -> '"' + kind + '"').toList();
 
-  /** The driver reads so few files before a job would have begun. */
+  /** The driver reads this many files before a job would have begun. */
   private static final int MAX_FILES_WITHOUT_A_JOB = 8;
 
   /** A task with this many files outweighs its own cost. */
@@ -144,7 +143,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
     return new LogJson(found, isTruncated, null, withMentions ? mentions.all() : null);
   }
 
-  /** Returns whether no other line is broken. */
+  /** Returns whether all lines before the last one are valid JSON. */
   private static boolean isAlone(String last, Path path, Configuration configuration)
       throws IOException {
     try (CommitLines lines = new CommitLines(path, configuration)) {

@@ -23,7 +23,7 @@ import org.apache.spark.util.SerializableConfiguration;
 import sparkext.parquet.FileColumn;
 
 /**
- * Finds the columns that each file of a log may contain data of. Those of JSON files are known
+ * Finds the columns of which each file of a log may contain data. Those of JSON files are known
  * already; Spark jobs read the checkpoints that are Parquet files.
  */
 record LogMentions(SparkSession session, LogFolder log, Map<Path, LogJson> json) {

@@ -15,12 +15,12 @@ import org.apache.spark.sql.types.StructType;
 final class LogReader {
   private LogReader() {}
 
-  /** Reads files of lines of JSON. A line that is no JSON ends the query. */
+  /** Reads files of lines of JSON. An invalid line ends the query. */
   static Dataset<Row> json(SparkSession session, StructType schema, List<Path> files) {
     return load(reader(session, JsonFileFormat.class).schema(schema), files);
   }
 
-  /** Reads the same files without the lines that are no JSON. */
+  /** Reads the same files without invalid lines. */
   static Dataset<Row> jsonWithoutBrokenLines(
       SparkSession session, StructType schema, List<Path> files) {
     return load(
@@ -39,7 +39,9 @@ final class LogReader {
         .schema();
   }
 
-  /** Takes the class: for its name, the session may have a source without metadata. */
+  /**
+   * Uses the class of the source, since its short name may mean a source without metadata columns.
+   */
   private static DataFrameReader reader(SparkSession session, Class<?> format) {
     return session
         .read()

@@ -89,7 +89,7 @@ record LoggedVector(String path, Integer offset, Integer size) {
   }
 
   /**
-   * Returns why nobody can read the vector; null otherwise.
+   * Returns why the vector cannot be read; null otherwise.
    *
    * @param place absolute; null if the path is no URI
    */

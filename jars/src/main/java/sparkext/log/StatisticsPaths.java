@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The columns that statistics belong to.
+ * Finds the columns in statistics.
  *
  * <p>Source: Protocol, "Per-file Statistics".
  */

@@ -4,7 +4,7 @@ package sparkext.log;
 import java.util.List;
 
 /**
- * A table's folder, with what its files may contain of columns.
+ * A table's folder, and the columns of which its files may contain data.
  *
  * @param log its files are those outside of {@code _delta_log}
  * @param logFiles those in {@code _delta_log}

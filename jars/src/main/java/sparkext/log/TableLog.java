@@ -10,7 +10,7 @@ import java.util.List;
  *
  * @param truncatedCommits the names of commits whose last line is incomplete
  * @param commits by version, those that change metadata or protocol
- * @param files null if nobody asked for them
+ * @param files null if they were not requested
  */
 public record TableLog(
     long lastVersion,

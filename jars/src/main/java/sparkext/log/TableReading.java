@@ -25,8 +25,8 @@ import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 
 /**
- * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have left
- * a log that Delta does not open.
+ * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have
+ * written a log that Delta cannot read.
  *
  * <p>Commits are read twice if files are wanted, as Delta and delta-kernel-rs do. {@link LogJson}
  * reads their lines, which contain the versions that change the metadata. {@link FileActions} then
@@ -60,7 +60,10 @@ public final class TableReading {
     this.folder = LogFolder.of(table, configuration, staged);
   }
 
-  /** Returns whether there are commits that only count if the table's catalog has accepted them. */
+  /**
+   * Returns whether the log has commits that are valid only if the table's catalog has accepted
+   * them.
+   */
   public boolean hasStagedCommits() {
     return folder.hasStagedCommits();
   }
@@ -177,7 +180,7 @@ public final class TableReading {
   private <T> T described(String doing, Reading<T> reading) throws IOException {
     try {
       return JobNames.described(session.sparkContext(), table, doing, reading::read);
-    } catch (Exception failed) { // Scala declares no checked exception: SparkException is one
+    } catch (Exception failed) { // Scala declares no checked exceptions
       throw asUnreadable(failed);
     }
   }
@@ -185,7 +188,7 @@ public final class TableReading {
   /** Returns USAGE_TRACKING_UNREADABLE_LOG if Spark or Hadoop cannot read a file of the log. */
   private RuntimeException asUnreadable(Exception failed) {
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
-      if (cause instanceof ChecksumException) { // it names the file
+      if (cause instanceof ChecksumException) { // The message names the file.
         String log = new Path(table, LogFolder.NAME).toString();
         return UsageTrackingErrors.unreadableLog(log, firstLine(cause)).sneakyThrow();
       }

@@ -13,10 +13,10 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 
 /**
- * The copies of a removal or a purge in a table's folder that no version in the log names, with
- * their deletion vectors: those of a driver that was killed, or of one that runs now.
+ * The copies in a table's folder that no version in the log names, with their deletion vectors. A
+ * removal or a purge of a killed driver or of a running driver wrote them.
  *
- * @param newest the time of the newest one in milliseconds since the epoch; null if there is none
+ * @param newest the time of the newest copy in milliseconds since the epoch; null without copies
  */
 public record UnnamedCopies(long numFiles, long sizeInBytes, Long newest) {
   /** Spark's own names end with the letter c and the number of the file in its task. */

@@ -60,7 +60,7 @@ final class ByteCopy {
   }
 
   /**
-   * Writes the copy. This changes the footer that was read, so that it can be done only once.
+   * Writes the copy. The method changes the footer that was read, so it can be called only once.
    *
    * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
    * @return the length of the copy
@@ -91,7 +91,7 @@ final class ByteCopy {
     return end + Footer.write(renamed, target);
   }
 
-  /** Returns the entries of the columns that are kept, of a list with one for each column. */
+  /** Returns the entries of kept columns, from a list with an entry for each column. */
   private <T> List<T> kept(List<T> ofColumns) {
     List<T> kept = new ArrayList<>();
     for (int number = 0; number < ofColumns.size(); number++) {

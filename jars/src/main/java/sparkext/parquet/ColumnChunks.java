@@ -23,7 +23,7 @@ import org.apache.parquet.format.Util;
 
 /**
  * Locates the column chunks of a file with their bloom filters and page indexes, so that a copy can
- * leave some of them out.
+ * omit some of them.
  */
 final class ColumnChunks {
   private static final String PARQUET_MR = "parquet-mr";
@@ -42,7 +42,7 @@ final class ColumnChunks {
     }
   }
 
-  /** A column chunk, its pages, its bloom filter and its page indexes; null if it has none. */
+  /** A column chunk, its pages, its bloom filter and its page indexes. A missing part is null. */
   record Chunk(
       ColumnChunk chunk,
       ByteRange pages,
@@ -92,8 +92,8 @@ final class ColumnChunks {
   }
 
   /**
-   * Throws if the writer may be parquet-mr before 1.2.9, which left the header of the dictionary
-   * page out of a chunk's size: such a chunk cannot be copied without its neighbours.
+   * Throws if the writer may be parquet-mr before 1.2.9, which omitted the header of the dictionary
+   * page from a chunk's size: such a chunk cannot be copied without its neighbours.
    *
    * <p>Source: Parquet, PARQUET-816; Arrow, metadata.cc, {@code PARQUET_816_FIXED_VERSION}.
    *
@@ -102,11 +102,13 @@ final class ColumnChunks {
   private static void requireWholeSizes(String writer) throws NotCopyableException {
     if (writer != null && mayLackHeaders(writer)) {
       throw new NotCopyableException(
-          "`" + writer + "` left page headers out of the sizes of column chunks");
+          "`" + writer + "` omitted page headers from the sizes of column chunks");
     }
   }
 
-  /** Names of Photon and Trino begin with parquet-mr's name, and have versions of their own. */
+  /**
+   * The names of Photon and Trino begin with parquet-mr's name, and their version numbers differ.
+   */
   private static boolean mayLackHeaders(String writer) {
     try {
       ParsedVersion parsed = VersionParser.parse(writer);
@@ -139,7 +141,7 @@ final class ColumnChunks {
     return located;
   }
 
-  /** Returns a range from a chunk's first page on. An offset of 0 stands for a missing page. */
+  /** Returns a range from a chunk's first page on. An offset of 0 means a missing page. */
   private ByteRange pages(ColumnMetaData chunk) throws NotCopyableException {
     long first =
         LongStream.of(

@@ -5,14 +5,14 @@ import java.io.Serializable;
 import java.util.List;
 
 /**
- * Says which columns of data files are kept, and under which names. {@code
+ * Contains the columns of data files that are kept, and their new names. {@code
  * spark_ext/removal/copy_plan.py} makes and describes the plan.
  *
  * @param byId whether columns of a file are found by field id
- * @param keepsIds whether field ids are kept, and in Spark's schema those of columns that are not
- *     renamed
- * @param kept names of columns that are kept unchanged
- * @param ignored names of columns that may lack a field id, and are dropped
+ * @param keepsIds whether the copy keeps field ids; Spark's schema in the footer then keeps the ids
+ *     of columns that are not renamed
+ * @param kept the names of columns that are kept unchanged
+ * @param ignored the names of columns that may lack a field id, and are dropped
  */
 public record ColumnPlan(
     boolean byId, boolean keepsIds, List<String> kept, List<String> ignored, Columns columns)
@@ -31,8 +31,8 @@ public record ColumnPlan(
   }
 
   /**
-   * Returns whether a copy by this plan has every column of a later plan: each is in this plan, or
-   * newer.
+   * Returns whether a copy by this plan is complete for a later plan: each column of the later plan
+   * is in this plan, or newer than this plan.
    *
    * @param maxId the highest column id at the time of this plan
    */

@@ -25,7 +25,7 @@ final class Extensions {
   /** The id that Thrift decodes from the bytes that Parquet's document gives for this field. */
   private static final short FIELD_AS_WRITTEN = -16384;
 
-  /** Source: Thrift, TType.java, which Parquet's jar leaves out. */
+  /** Source: Thrift, TType.java, which Parquet's jar lacks. */
   private static final byte STRING = 11;
 
   private static final byte STRUCT = 12;

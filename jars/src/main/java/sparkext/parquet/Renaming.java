@@ -64,7 +64,7 @@ public final class Renaming {
       }
     }
     if (renamed.isEmpty()) {
-      // Without a column no reader can tell a null struct from others, or count the rows.
+      // Without a column, no reader can distinguish a null struct from others, or count the rows.
       throw new NotCopyableException("every field of `" + group.name() + "` was dropped");
     }
     return renamed;

@@ -52,7 +52,7 @@ public final class Storages {
   private volatile Set<PosixFilePermission> permissions;
   private final boolean copy;
 
-  /** Finds storages by a Hadoop configuration, and has none of them copy. */
+  /** Finds storages by a Hadoop configuration. No store copies ranges of files. */
   public Storages(Configuration configuration) {
     this(configuration, /* copy= */ false);
   }
@@ -81,8 +81,8 @@ public final class Storages {
    * Opens a file to read its footer.
    *
    * @param size of the file according to the log
-   * @throws UnreadableFileException if the file is small and shorter than that
-   * @throws MissingFileException if the file does not exist and the storage reports it already
+   * @throws UnreadableFileException if the file is small, and shorter than {@code size}
+   * @throws MissingFileException if the file does not exist, and the storage reports this at once
    */
   InputFile open(Path path, long size) throws IOException {
     return open(path, size, small);
@@ -149,7 +149,7 @@ public final class Storages {
     try {
       return copy && bucketOf(of(path)).isPresent();
     } catch (UnknownStorageException unknown) {
-      return false; // each file reports it
+      return false; // The error is reported for each file.
     }
   }
 

@@ -107,7 +107,7 @@ public record StoredVector(String file, int offset, int size) implements Seriali
   /**
    * Writes a file with one vector. An incomplete file is removed.
    *
-   * @param target which does not exist
+   * @param target a path that does not exist yet
    */
   public static void write(byte[] vector, Storages storages, Path target) throws IOException {
     byte[] file =

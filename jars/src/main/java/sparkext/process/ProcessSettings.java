@@ -22,7 +22,10 @@ public final class ProcessSettings {
   private static final Setting PYTHON = Setting.named("worker.python");
   private static final Setting TIMEOUT = Setting.named("worker.timeout");
 
-  /** The first value wins. Our own setting serves notebooks, where Spark's is not a Python. */
+  /**
+   * The first value wins. Our own setting is for notebooks, where Spark's setting names a front
+   * end.
+   */
   private static final List<String> PYTHON_CONFS =
       List.of(PYTHON.key(), "spark.pyspark.driver.python", "spark.pyspark.python");
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Starts the rule process and asks it: one {@code RuleService} with one method.
+ * Starts the rule process and calls its {@code RuleService}, which has one method.
  *
- * <p>Java, because the JVM is the side that needs answers.
+ * <p>Java, because the JVM calls the process.
  */
 package sparkext.process;

@@ -45,7 +45,7 @@ public final class JarCopies {
 
   private static void addPlaces(ClassLoader loader, Set<String> places) throws IOException {
     if (loader == null) {
-      return; // a thread need not have one
+      return; // A thread may have no context class loader.
     }
     for (URL place : Collections.list(loader.getResources(OURS))) {
       places.add(place.toExternalForm());

@@ -73,17 +73,17 @@ public final class Linkage {
    * @param classFiles finds the class files of our jar, Delta and Spark
    */
   public static List<String> misfits(ClassFileLocator classFiles) throws IOException {
-    Linkage linkage = new Linkage(classFiles, Linkage::isOfOthers);
+    Linkage linkage = new Linkage(classFiles, Linkage::isOfSparkOrDelta);
     List<byte[]> ours = ours().stream().filter(file -> !adapts(file)).toList();
     List<byte[]> needed = ours.stream().filter(file -> !isOneOf(OPTIONAL, file)).toList();
     return Stream.concat(
-            linkage.broken(ours).stream().map(name -> "`" + name + "` is not there"),
+            linkage.broken(ours).stream().map(name -> "`" + name + "` is missing"),
             linkage.unimplemented(needed).stream())
         .toList();
   }
 
   /** Returns whether Spark or Delta contains a type. */
-  static boolean isOfOthers(String type) {
+  static boolean isOfSparkOrDelta(String type) {
     return UNCHECKED.stream().noneMatch(type::startsWith);
   }
 
@@ -163,7 +163,7 @@ public final class Linkage {
     Stream<String> members =
         references.members().stream()
             .filter(member -> isChecked.test(member.owner()))
-            .filter(member -> !isThere(member))
+            .filter(member -> !exists(member))
             .map(References.Member::toString);
     return Stream.concat(missing(references), members);
   }
@@ -188,7 +188,7 @@ public final class Linkage {
         .toList();
   }
 
-  private boolean isThere(References.Member member) {
+  private boolean exists(References.Member member) {
     TypePool.Resolution owner = types.describe(member.owner());
     if (!owner.isResolved()) {
       return false;

@@ -6,7 +6,9 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** Reads the versions of Spark, Scala, Delta and our jar by reflection, so that none need fit. */
+/**
+ * Reads the versions of Spark, Scala, Delta and our jar by reflection, because they may not fit.
+ */
 public final class Versions {
   static final String UNKNOWN = "(unknown version)";
 

@@ -72,7 +72,7 @@ record CopiedFile(
     return decision.file() == file || decision.file().equals(file);
   }
 
-  /** Returns whether the record is valid although the log describes the file otherwise now. */
+  /** Returns whether the record is valid for a newer decision about the file. */
   boolean isValidFor(FilePlan.FileDecision now) {
     return switch (result.way()) {
       case KEPT -> now.mayBeKept();

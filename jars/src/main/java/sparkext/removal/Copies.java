@@ -83,7 +83,7 @@ final class Copies {
     return missing;
   }
 
-  /** Updates a file's copy to what the log says now, and returns whether the copy is valid. */
+  /** Updates the record of a file's copy by the log, and returns whether the copy is valid. */
   private boolean update(CopiedFile known, AddFile file) {
     FilePlan.FileDecision now = plan.decide(file);
     CopiedFile updated = known.isValidFor(now) ? known.updated(now, places.paths()) : null;
@@ -154,7 +154,7 @@ final class Copies {
     try {
       rewrite(toRewrite, snapshot);
       return new RoundFailures(unreadable, Set.of(), null);
-    } catch (Exception failure) { // Scala declares no checked exception, and Spark throws one
+    } catch (Exception failure) { // Scala declares no checked exceptions
       if (isCancelled(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }

@@ -90,7 +90,7 @@ final class PurgeCommits {
         () -> {
           try {
             described[0] = endAfter(failure);
-          } catch (Exception unknown) { // Scala declares no checked exception
+          } catch (Exception unknown) { // Scala declares no checked exceptions
             failure.addSuppressed(unknown);
             warnOfKeptCopies();
           }

@@ -169,7 +169,7 @@ final class RemovalCommit {
         }
       }
       return false;
-    } catch (Exception unknown) { // Scala declares no checked exception
+    } catch (Exception unknown) { // Scala declares no checked exceptions
       mayBeInLog = true;
       failure.addSuppressed(unknown);
       throw UsageTrackingException.sneakyThrow(failure);

@@ -20,7 +20,7 @@ final class Rewrites {
   /** The paths in the log of all files that Delta has written. */
   private final Set<String> paths = new HashSet<>();
 
-  /** A rewrite of files. Two rewrites are never equal, so that maps tell them apart. */
+  /** A rewrite of files. Two rewrites are never equal, so that maps distinguish them. */
   static final class Rewrite {
     private final int numSources;
     private final List<AddFile> written;

@@ -39,7 +39,7 @@ final class UnreadFooters {
               purge ->
                   purge.requireReadable(
                       paths((Snapshot) executor[2], (Seq<Expression>) executor[5])));
-    } catch (Exception found) { // Scala declares no checked exception, and Spark throws one
+    } catch (Exception found) { // Scala declares no checked exceptions
       if (found instanceof UsageTrackingException refusal
           && UNREADABLE.equals(refusal.getCondition())) {
         refusal.addSuppressed(failure);

@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory;
 public final class ObjectStores {
   private static final Logger LOG = LoggerFactory.getLogger(ObjectStores.class);
 
-  /** Subclasses are left out: they may do more than read and write. */
+  /** Subclasses are excluded, since they may do more than read and write. */
   private static final String S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem";
 
   /** Shorter ranges are not copied, since they would be too short for a part of an upload. */

@@ -43,8 +43,8 @@ public final class S3Bucket {
   }
 
   /**
-   * Returns empty if S3A encrypts files itself or uploads each in one piece, as copies would not
-   * be.
+   * Returns empty if S3A encrypts files itself or uploads each file in one piece: copies by the
+   * store would differ.
    */
   static Optional<S3Bucket> of(FileSystem storage) {
     S3AFileSystem files = (S3AFileSystem) storage;

@@ -39,7 +39,7 @@ final class AuditedRelation {
             .sessionState()
             .analyzer()
             .execute(LoadedTable.relation(found.catalog(), found.identifier(), table));
-      } catch (Exception notOpened) { // Scala declares no checked exception: Delta's are some
+      } catch (Exception notOpened) { // Scala declares no checked exceptions
         // The audit reports the reason to users who may read the relation below.
       }
     }
@@ -57,7 +57,7 @@ final class AuditedRelation {
       return new CatalogV2Implicits.CatalogHelper(found.catalog())
           .asTableCatalog()
           .loadTable(found.identifier());
-    } catch (Exception refused) { // Scala declares no checked exception
+    } catch (Exception refused) { // Scala declares no checked exceptions
       if (refused instanceof NoSuchDatabaseException
           || refused instanceof NoSuchTableException
           || isOfKernel(refused)) {
@@ -69,7 +69,7 @@ final class AuditedRelation {
 
   /**
    * Returns whether Delta's second connector failed, which opens a table as soon as the catalog has
-   * allowed it. The first one opens it later.
+   * allowed it. The first connector opens a table later.
    */
   private static boolean isOfKernel(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {

@@ -29,14 +29,16 @@ record FoundTables(StructType columns, List<LogicalPlan> relations, Callable<Rel
   static <T> T call(String function, Callable<T> callable) {
     try {
       return JobNames.ofStatement(SparkSession.active().sparkContext(), callable::call);
-    } catch (Exception error) { // Scala declares no checked exception: Delta's are some
+    } catch (Exception error) { // Scala declares no checked exceptions
       throw UsageTrackingException.sneakyThrow(
-          isLeftAsItIs(error) ? error : UsageTrackingErrors.ofFunction(function, error));
+          isThrownUnchanged(error) ? error : UsageTrackingErrors.ofFunction(function, error));
     }
   }
 
-  /** PySpark would look up the conditions of Delta's exceptions in Spark's list. */
-  private static boolean isLeftAsItIs(Exception error) {
+  /**
+   * Returns false for Delta's exceptions: PySpark would look up their conditions in Spark's list.
+   */
+  private static boolean isThrownUnchanged(Exception error) {
     boolean isRefusal = error instanceof AnalysisException;
     return (isRefusal && !(error instanceof DeltaAnalysisException)) || TableFailure.isStop(error);
   }

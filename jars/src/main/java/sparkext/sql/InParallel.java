@@ -71,7 +71,7 @@ final class InParallel {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       return failed.apply(item, TableFailure.of(interrupted));
-    } catch (Exception error) { // Scala declares no checked exception: Delta's are some
+    } catch (Exception error) { // Scala declares no checked exceptions
       return failed.apply(item, TableFailure.of(error));
     }
   }

@@ -101,12 +101,12 @@ final class ListedTables {
   private static List<String> schemaParts(String name) {
     try {
       return NameParts.of(name);
-    } catch (Exception noName) { // Scala declares no checked exception
+    } catch (Exception noName) { // Scala declares no checked exceptions
       throw UsageTrackingErrors.invalidSchemaName(name, noName).sneakyThrow();
     }
   }
 
-  /** Finds a schema as {@code SHOW TABLES IN} does, or as a view does that contains the call. */
+  /** Finds a schema as {@code SHOW TABLES IN} does, or as the view that contains the call. */
   private static ResolvedNamespace resolve(SparkSession session, List<String> given) {
     List<String> home = CollectionConverters.asJava(AnalysisContext.get().catalogAndNamespace());
     List<String> parts = given;
@@ -150,7 +150,7 @@ final class ListedTables {
       for (List<String> schema : schemas(namespace)) {
         addUnder(schema, found);
       }
-    } catch (Exception failure) { // Scala declares no checked exception
+    } catch (Exception failure) { // Scala declares no checked exceptions
       found.add(new Listed(full(namespace), null, TableFailure.of(failure)));
     }
   }
@@ -202,7 +202,7 @@ final class ListedTables {
       return CollectionConverters.asJava(tables.getTablesByName(names)).stream()
           .map(table -> new Listed(full(table.identifier()), kind(table), null))
           .toList();
-    } catch (Exception ofOne) { // Scala declares no checked exception
+    } catch (Exception ofOne) { // Scala declares no checked exceptions
       return InParallel.map(
           session,
           CollectionConverters.asJava(names),

@@ -107,7 +107,7 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
     return table.deltaLog().dataPath();
   }
 
-  /** Returns whether a path stands in the place of a name. */
+  /** Returns whether the name is a path. */
   boolean isByPath() {
     Identifier identifier = resolved.identifier();
     return table.catalogTable().isEmpty()

@@ -43,7 +43,7 @@ final class NameParts {
     try {
       parts =
           CollectionConverters.asJava(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
-    } catch (Exception unreadable) { // Scala declares no checked exception: ParseException is one
+    } catch (Exception unreadable) { // Scala declares no checked exceptions
       throw unreadable instanceof ParseException
           ? UsageTrackingErrors.invalidTableName(name, unreadable).sneakyThrow()
           : UsageTrackingException.sneakyThrow(unreadable);

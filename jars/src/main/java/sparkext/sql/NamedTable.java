@@ -26,9 +26,7 @@ import sparkext.common.UsageTrackingException;
  * with the same name concern the same table.
  */
 final class NamedTable {
-  /**
-   * Spark substitutes nothing for a variable that is not set, and does not parse the rest again.
-   */
+  /** Spark replaces an unset variable by nothing, and substitutes no variable in the result. */
   private static final String UNSET = "sparkext.unset";
 
   private static final String VARIABLE = "${";
@@ -41,7 +39,10 @@ final class NamedTable {
   /** The table of the name; two tables if the name is ambiguous. */
   private final List<LoadedTable> all = new ArrayList<>();
 
-  /** Thrown late: it contains places of tables. Null if the name is not ambiguous. */
+  /**
+   * This is thrown late, because its text contains paths of tables. Null if the name is not
+   * ambiguous.
+   */
   private UsageTrackingException ambiguity;
 
   private NamedTable(SparkSession session, List<String> parts, LoadedTable table) {
@@ -145,7 +146,7 @@ final class NamedTable {
     return all.stream().map(LoadedTable::relation).toList();
   }
 
-  /** Returns the same as a relation that holds nothing of the table but its name and place. */
+  /** Returns a relation with only the name and the folder of the table. */
   LogicalPlan folder() {
     return FolderRelation.of(session, parts, table.path(), table.table().catalogTable());
   }
@@ -178,7 +179,7 @@ final class NamedTable {
       return CollectionConverters.asJava(
               session.sessionState().sqlParser().parseMultipartIdentifier(text))
           .equals(parts);
-    } catch (Exception changed) { // Scala declares no checked exception: ParseException is one
+    } catch (Exception changed) { // Scala declares no checked exceptions
       return false;
     }
   }

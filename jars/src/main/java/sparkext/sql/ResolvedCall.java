@@ -169,7 +169,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     return LocalRelation$.MODULE$.apply(columns).stats();
   }
 
-  /** The pattern of the plan that replaces this one. */
+  /** Returns the pattern of the plan that replaces this plan. */
   @Override
   public Seq<Enumeration.Value> nodePatterns() {
     return CollectionConverters.asScala(List.of(TreePattern$.MODULE$.LOCAL_RELATION())).toList();
@@ -222,7 +222,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     append.apply(line.append(prefix).append(simpleString(maxFields)).append("\n").toString());
   }
 
-  /** The same method in later releases. */
+  /** Overrides the same method of later releases. */
   public void generateTreeString(
       int depth,
       ArrayList<Object> lastChildren,

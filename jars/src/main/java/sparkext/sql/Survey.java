@@ -114,7 +114,7 @@ final class Survey {
       // Other threads do not know the view that this thread resolves.
       List<String> parts = NameParts.inView(session, NameParts.of(given));
       return new Wanted(given, () -> NamedTable.byParts(session, parts), null);
-    } catch (Exception noName) { // Scala declares no checked exception
+    } catch (Exception noName) { // Scala declares no checked exceptions
       return new Wanted(given, null, TableFailure.of(noName));
     }
   }

@@ -86,7 +86,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         throws UsageTrackingException, IOException, AnalysisException;
   }
 
-  /** Reads what the rule process has to know of a table. */
+  /** Reads the facts of a table for the rule process. */
   private interface Reading {
     Question of(SparkSession session, NamedTable table, Object option)
         throws UsageTrackingException, IOException;
@@ -118,7 +118,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         });
   }
 
-  /** Adds every table function to a session, and what finds their tables and answers them. */
+  /** Adds every table function to a session, and the rules that find the tables and read them. */
   public static void inject(SparkSessionExtensions extensions) {
     for (TableFunction function : ALL) {
       extensions.injectTableFunction(
@@ -132,7 +132,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     ResolvedCall.inject(extensions);
   }
 
-  /** The rule of a session that runs already. */
+  /** Returns the rule for a running session. */
   public static Rule<LogicalPlan> rule() {
     return new UnresolvedCall.FindTables();
   }

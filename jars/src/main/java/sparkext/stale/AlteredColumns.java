@@ -49,7 +49,7 @@ record AlteredColumns(List<List<String>> named, boolean includesNested) {
     return CollectionConverters.asJava(path);
   }
 
-  /** Returns those of some paths that the statement depends on. */
+  /** Returns the paths that the statement depends on. */
   Set<Seq<String>> among(Set<Seq<String>> paths) {
     return paths.stream().filter(path -> includes(names(path))).collect(Collectors.toSet());
   }

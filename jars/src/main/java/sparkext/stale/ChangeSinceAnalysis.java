@@ -51,7 +51,10 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     require(columnsExist(paths) && columnsAreKept(paths));
   }
 
-  /** Throws in these cases, and if the order of columns changed: MERGE inserts by position. */
+  /**
+   * Throws if a column was dropped, if another column has its name, or if the order of columns
+   * changed: MERGE inserts by position.
+   */
   void requireMergeable() {
     require(
         haveSameMetadata()
@@ -71,7 +74,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     }
   }
 
-  /** Returns true for most statements, at little cost. */
+  /** Returns true if the metadata is unchanged, as for most statements. */
   private boolean haveSameMetadata() {
     return analysed.metadata().equals(newest.metadata());
   }

@@ -16,7 +16,7 @@ import sparkext.delta.UsageTrackingFeature;
  * The physical names of the columns of a table, version by version.
  *
  * <p>A column can have the physical name of another column only if column mapping was off in
- * between. While column mapping is on, no physical name is used twice, and ids tell columns apart.
+ * between. While column mapping is on, no physical name is used twice, and ids identify columns.
  */
 final class NameHistory {
   private static final String RESTORE = "RESTORE";

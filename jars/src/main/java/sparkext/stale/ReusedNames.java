@@ -16,7 +16,7 @@ import sparkext.stale.NameHistory.State;
  * Refuses to read changes, to stream, or to rebase a commit, if a physical name means one column in
  * some of the files and another column in others.
  *
- * <p>Delta tells columns apart by physical name, and uses no physical name twice while column
+ * <p>Delta distinguishes columns by physical name, and uses no physical name twice while column
  * mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
  */
 public final class ReusedNames {

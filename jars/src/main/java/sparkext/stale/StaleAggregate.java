@@ -65,7 +65,7 @@ public final class StaleAggregate extends Rule<LogicalPlan> {
               transaction.get().getDeltaScanGenerator(index).snapshotToScan())
           .requireReadable();
     } else if (plans.stream().flatMap(StalePlan::indexes).anyMatch(other -> differ(index, other))) {
-      // This compares, and lists the log.
+      // This call compares the versions, and lists the log.
       JobNames.ofStatement(SparkSession.active().sparkContext(), index::getSnapshot);
     }
   }

@@ -24,14 +24,14 @@ import scala.collection.immutable.Map$;
 import sparkext.common.UsageTrackingException;
 
 /**
- * Lets a stream continue from a version before a removal of column mapping, if columns were only
- * added otherwise.
+ * Lets a stream continue from a version before a removal of column mapping, if all other changes of
+ * columns only added columns.
  *
  * <p>Delta reads every batch with the physical names of the version at which the query started. For
  * such a stream, each batch is read with the names that its files have, and no batch contains files
  * from before and after a removal.
  *
- * <p>A query runs on one thread, so what is known of its sources belongs to the thread.
+ * <p>A query runs on one thread, so the state of its sources is kept by thread.
  */
 public final class StreamedNames {
   private static final String UNSAFE_STREAMS =
@@ -54,8 +54,8 @@ public final class StreamedNames {
   }
 
   /**
-   * Returns what is known of a stream that reads from a version, or from an earlier version. A
-   * stream moves to later versions only, for which the same holds.
+   * Returns the state of a stream that reads from a version, or from an earlier version. A stream
+   * reads later versions only, for which the state is the same.
    */
   private static StreamedNames of(DeltaSource stream, long start) {
     Map<DeltaSource, StreamedNames> streams = STREAMS.get();

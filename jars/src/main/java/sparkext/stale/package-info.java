@@ -2,6 +2,6 @@
 /**
  * Detects plans, transactions and readers that use physical names which files no longer have.
  *
- * <p>Java, because every scan asks, and the usual answer needs one comparison.
+ * <p>Java, because every scan runs the check, which usually needs one comparison.
  */
 package sparkext.stale;

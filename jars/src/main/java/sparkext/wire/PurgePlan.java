@@ -10,7 +10,7 @@ import sparkext.parquet.ColumnPlan;
 /**
  * The answer to {@link Question.Purge}.
  *
- * @param plan what becomes of the columns in the files; empty if column mapping is off
+ * @param plan the plan for the columns in the files; empty if column mapping is off
  */
 record PurgePlan(Optional<ColumnPlan> plan) {
   @JsonCreator
