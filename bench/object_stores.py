@@ -22,7 +22,7 @@ from rich.table import Table
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from tests.object_stores.aws import aws_jars, finding
+from tests.object_stores.aws import aws_jars, s3a_settings
 from tests.object_stores.proxy import Proxy, running
 from tests.object_stores.s3 import S3
 from tests.object_stores.servers import s3proxy
@@ -41,7 +41,7 @@ STATEMENT = "a property alone"
 WAYS = (SERVER, STATEMENT, BY_STORE, BY_STREAM, DELTA)
 RENAMED, DROPPED = CASES[:2]
 TABLES = ((RENAMED, 1_000), (DROPPED, 1_000), (RENAMED, 4_000))  # megabytes
-# The requests for each copied file. A dropped column takes one range more.
+# The requests for each copied file. A dropped column requires one more range.
 REQUESTS = {RENAMED.name: 5, DROPPED.name: 6}
 
 
@@ -55,7 +55,7 @@ class Removal:
     requests: float = 0
     """The requests for each file."""
     megabytes: float = 0
-    """The megabytes in the bodies of requests and answers."""
+    """The megabytes in the bodies of requests and responses."""
 
 
 def run(folder: Path) -> Report:
@@ -76,7 +76,9 @@ def run(folder: Path) -> Report:
 def settings(url: str) -> dict[str, str]:
     """Returns the settings of a session with the jars of S3A and the address of the server."""
     jars = ",".join(map(str, aws_jars()))
-    return {"spark.jars": jars} | {f"spark.hadoop.fs.s3a.{k}": v for k, v in finding(url).items()}
+    return {"spark.jars": jars} | {
+        f"spark.hadoop.fs.s3a.{k}": v for k, v in s3a_settings(url).items()
+    }
 
 
 @dataclass(frozen=True)

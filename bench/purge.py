@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures REORG TABLE .. APPLY (PURGE) after a dropped column, beside Delta's and `cp -r`.
+"""Measures REORG TABLE .. APPLY (PURGE) after a dropped column against Delta's and `cp -r`.
 
-All run in turns, in one run and on one disk, on copies of one table.
+The three take turns on one disk, on copies of one table.
 """
 
 from __future__ import annotations

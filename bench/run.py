@@ -3,7 +3,7 @@
 
 A bench is a module with a function `run(folder) -> Report`, which measures in a temporary folder.
 `remote.py` contains its sessions, `delta_tables.py` its tables, and `report.py` its figures.
-`--proof` holds every table that a bench leaves against the rules, as the tests do.
+`--proof` checks the tables of the benches after the run, as the tests do.
 """
 
 from __future__ import annotations

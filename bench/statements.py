@@ -49,7 +49,7 @@ def session_start(folder: Path) -> Figure:
 
 
 def with_sessions(folder: Path) -> list[Figure]:
-    """Measures all that two running sessions can measure."""
+    """Measures statements, the rule call and the log in two running sessions."""
     with both_sessions(folder) as (ours, plain):
         return [
             *alters_of_one_session(ours, folder / "one-session"),

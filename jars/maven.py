@@ -99,7 +99,7 @@ def _jdk_advice() -> str:
 
 
 def install_maven(java: Path) -> None:
-    """Puts Maven into `.maven/`, whole or not at all."""
+    """Installs Maven into `.maven/` completely, or changes nothing."""
     INSTALL_DIR.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=INSTALL_DIR) as work:
         archive = _download(java, Path(work))
@@ -155,7 +155,7 @@ def _package(name: str) -> Path:
 def resources() -> list[str]:
     """Returns the files of packages that go into the jar: py4j's Python half and its license.
 
-    Maven Central does not have them. pyproject.toml pins the PySpark that brings both.
+    Maven Central does not have them. pyproject.toml pins the PySpark that contains both.
     """
     licenses = _package("pyspark") / "licenses"
     if not (licenses / "LICENSE-py4j.txt").is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the statements of an alignment of names, and returns what they did."""
+"""Runs the statements of an alignment of names, and returns their results."""
 
 from __future__ import annotations
 

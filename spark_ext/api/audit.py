@@ -30,7 +30,7 @@ def audit(
     sample: int | None = None,
     progress: Callable[[Progress], None] | None = shown,
 ) -> AuditResult:
-    """Reads the log of a table and the footers of its files, and returns what is wrong with them.
+    """Reads the log of a table and the footers of its files, and returns the findings.
 
     The audit changes nothing, and reads tables that this session could not write. A classic
     session without spark-ext gets the jar on its class path, and no hook.
@@ -51,7 +51,7 @@ def audit(
             USAGE_TRACKING_UNREADABLE_LOG.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION, with Spark Connect.
         SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session lacks
-            Delta, or if its class path takes no further jar.
+            Delta, or if its class path accepts no further jar.
         DifferentVersionsError: The session has a jar of another version.
         ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
 

@@ -28,7 +28,7 @@ PLACES = (
     "log files",
 )
 STEPS = ("column", "step", "from", "what to do")
-_NO_COLUMN = "(files that nobody can read)"
+_NO_COLUMN = "(unreadable files)"
 
 
 @dataclass(frozen=True, repr=False)

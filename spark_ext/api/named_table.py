@@ -95,7 +95,7 @@ class NamedTable:
         return RemovalState(table["sqlName"], table["version"], self.stages(exact=exact))
 
     def aligning_table(self) -> AligningTable:
-        """Returns what the next step of an alignment depends on."""
+        """Returns the facts that decide the next step of an alignment."""
         table = self.row()
         shown = run(self.spark, f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
         properties = {row["key"]: row["value"] for row in shown}

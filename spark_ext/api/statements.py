@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the statements of a removal or an alignment, and returns what each statement did."""
+"""Runs the statements of a removal or an alignment, and returns their results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StatementResult:
         version_before: The newest version of the table before the statement, from 0.
         version_after: The newest version afterwards. Other writers may have committed in between.
         seconds: The duration in seconds.
-        waits: Whether Delta requires to run the statement again after its retention period.
+        waits: Whether Delta requires a second run after its retention period.
         kept: The files that a removal kept. None if the statement removes no column mapping, or if
             its commit lacks counts; the same holds for the next two.
         copied: The files that a removal copied, and their size before, in bytes.
@@ -79,8 +79,8 @@ class StatementRunner:
         spark: The session.
         table: Reads the table's row of `column_mapping_named_table`.
         progress: Called before, while and after each statement runs; None for silence.
-        waiting: The conditions with which Delta requires to run a statement again later.
-        passed_over: The conditions that say that another writer did the same before.
+        waiting: The conditions with which Delta requires a second run later.
+        passed_over: The conditions that mean that another writer did the same earlier.
     """
 
     def __init__(

@@ -123,7 +123,7 @@ def _listed_tables(
 ) -> Iterator[tuple[SurveyedTable, str | None]]:
     """Yields every table once with its kind; if the kind is unknown, the table has an error.
 
-    A name that is no schema and no catalog may be that of a table.
+    A name that is neither a schema nor a catalog may be a table's name.
     """
     found: dict[str, tuple[SurveyedTable, str | None]] = {}
     for place in where or (None,):
@@ -171,7 +171,7 @@ def _path(place: str | os.PathLike[str] | None) -> str | None:
 
 
 def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
-    """Returns the rows of tables as they are now, in order; `copying` decides about copies."""
+    """Returns the current rows of tables, in order; `copying` decides about copies."""
     array = f"array({', '.join(map(literal, names))})"
     rows = answer(spark, "column_mapping_survey", array).collect()
     return [of_row(SurveyedTable, row) for row in rows]

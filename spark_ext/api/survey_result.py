@@ -102,7 +102,7 @@ def _row(table: SurveyedTable) -> tuple[Any, ...]:
 
 
 def obstacles_in_words(table: SurveyedTable) -> list[str]:
-    """Returns what blocks the stages of a table, in few words."""
+    """Returns the obstacles of a table, each in a few words."""
     return [f"{known.stage}: {_words(known)}" for known in obstacles([table])]
 
 

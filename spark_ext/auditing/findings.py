@@ -20,7 +20,7 @@ class Finding:
         column: The path of the column as SQL reads it; None if the problem is of no column.
         file: A data file as its `add` action names it, the file of a deletion vector, or a file of
             `_delta_log`; None if the problem is of no file.
-        message: What is wrong, and what that means for users of the table.
+        message: The problem and its effect on users of the table.
         remedy: What to do.
         severity: `damage` if the table is not as the protocol or the RFC demand; `risk` if it is,
             and readers that do not follow the protocol may be misled.

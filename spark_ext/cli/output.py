@@ -24,7 +24,7 @@ def output_file(forms: Sequence[str], text: str) -> Path:
     if path.suffix.lower() not in forms:
         raise argparse.ArgumentTypeError(f"{text!r} does not end with one of {', '.join(forms)}")
     try:
-        require_writable(path)  # before hours of work
+        require_writable(path)  # otherwise the command would fail after hours of work
     except OSError as error:
         raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
     return path

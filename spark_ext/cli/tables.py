@@ -46,7 +46,7 @@ def exit_code(
     Args:
         chosen: The arguments of the command.
         read: Returns the result for one table.
-        is_sound: Returns whether a result is no reason for an exit code.
+        is_sound: Returns whether a result needs no exit code of a failure.
 
     Returns:
         `SOUND`; `FINDINGS` if a table is not sound; `FAILED` if a table cannot be read.

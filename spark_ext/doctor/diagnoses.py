@@ -20,9 +20,9 @@ class Diagnosis:
     Args:
         check: The name of the check.
         status: One of `STATUSES`.
-        found: What the check looked at.
-        problem: What is wrong, if something is.
-        advice: What the user should do.
+        found: The facts that the check examined.
+        problem: The problem, if there is one.
+        advice: The advice for the user.
     """
 
     check: str

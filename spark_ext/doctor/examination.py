@@ -61,7 +61,7 @@ def _skipped(check: str, *problems: str) -> Diagnosis:
 
 
 def _findings(checks: Checks) -> list[Diagnosis]:
-    """Returns what the checks found; a check that fails is a finding, too."""
+    """Returns the diagnoses of the checks; a check that fails is a diagnosis too."""
     return [_finding(name, check) for name, check in checks.items()]
 
 

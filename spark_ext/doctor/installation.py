@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what a session needs before its JVM can start.
+"""Checks the requirements of a session before its JVM starts.
 
 A trial session (`sessions.py`) reports everything else.
 """

@@ -135,7 +135,7 @@ def track_a_table(spark: SparkSession, path: Path) -> None:
 
 
 def fault(table: Path) -> str | None:
-    """Returns what is wrong in the log of the table; None if the log is right."""
+    """Returns the problem in the log of the table; None if the log is right."""
     flags: list[str | None] = []
     features: list[str] = []
     names: dict[str, str] = {}

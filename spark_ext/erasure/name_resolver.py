@@ -160,7 +160,7 @@ class NameResolver:
                 continue
             above = self._types.get(part[:-1], "struct")
             if above == "variant" and part[-1] in _VARIANT_PARTS:
-                return set()  # the format decides about the parts of a variant
+                return set()  # the format decides the parts of a variant
             if isinstance(above, str) or above["type"] == "struct":
                 return {UnknownColumn(path[:length])}
             return self._in_odd_group(path)

@@ -25,8 +25,8 @@ _DAY = 24 * 3600 * 1000
 # Delta, MetadataCleanup.scala: the kinds that log cleanup lists.
 _CLEANED_UP = (COMMIT, CHECKPOINT, CHECKSUM)
 _BY_CATALOG = "Let the catalog delete removed files: Delta refuses VACUUM of a table it manages."
-_BRING_BACK = "Bring back the live files that do not exist. PURGE fails without them."
-_FOUND_BY_HAND = "Delete or repair these files by hand: no statement does."
+_RESTORE_FILES = "Restore the live files that do not exist. PURGE fails without them."
+_FOUND_BY_HAND = "Delete or repair these files by hand, because no statement does it."
 
 
 def steps(
@@ -47,13 +47,13 @@ def steps(
     Source:
         Protocol, "Maintenance Operations on Catalog-managed Tables";
         Delta 4.4.0, VacuumCommand.scala, `getValidFilesFromSnapshot`; MetadataCleanup.scala,
-        `cleanUpExpiredLogs`, which goes by whole days of UTC.
+        `cleanUpExpiredLogs`, which counts whole days of UTC.
     """
     live = [files for files in traces.files if files.kind == LIVE]
     missing = [files for files in unknown_files if files.problem == MISSING]
     unknown_files = [files for files in unknown_files if files.problem != MISSING]
     found: list[ErasureStep | None] = [
-        _step(BY_HAND, _BRING_BACK)
+        _step(BY_HAND, _RESTORE_FILES)
         if missing
         else _rewriting(folder, traces, live, unknown_files, table),
         _vacuum(folder, traces, live, unknown_files, table),
@@ -74,7 +74,7 @@ def _rewriting(
     unreadable = any(files.kind == LIVE for files in unknown_files)
     if not live and not traces.statistics and not unreadable:
         return None
-    # PURGE looks at the columns of footers, and rewrites mapped tables only.
+    # PURGE compares the columns in footers, and rewrites mapped tables only.
     seen_by_purge = live and not unreadable and not any(files.folders for files in live)
     purges = table.is_mapped and not table.is_catalog_managed
     if purges and seen_by_purge:
@@ -135,7 +135,7 @@ def _cleanable_from(folder: TableFolder, files: LogFiles) -> int:
 def _at_the_source(files: Iterable[FileGroup]) -> ErasureStep | None:
     if all(each.source is None for each in files):
         return None
-    return _step(SOURCE, "Do the same for the table that this one was cloned from.")
+    return _step(SOURCE, "Erase the column from the table that this table was cloned from too.")
 
 
 def _by_hand(
@@ -151,6 +151,6 @@ def _step(
     step: str, statement: str, at: int | None = None, folder: TableFolder | None = None
 ) -> ErasureStep:
     waits = at is not None and folder is not None and at > folder.now
-    # The JVM makes a timestamp of the milliseconds.
+    # The JVM converts the milliseconds to a timestamp.
     earliest: Any = at if waits else None
     return ErasureStep(step, statement, earliest)

@@ -18,7 +18,7 @@ from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS
 
-# Spark, CharVarcharUtils: how a column was declared; Delta, TypeWideningMetadata: its types.
+# The keys of declared and former types: Spark, CharVarcharUtils; Delta, TypeWideningMetadata.
 _NO_VALUES = COLUMN_MAPPING_METADATA_KEYS | {"__CHAR_VARCHAR_TYPE_STRING", "delta.typeChanges"}
 
 
@@ -147,7 +147,7 @@ def _in_log_files(resolver: NameResolver, files: LogFiles) -> set[Resolved]:
                 # The expression of one column may contain values of another one.
                 texts += [str(values[key]) for key in values.keys() - _NO_VALUES]
     for lifetime in resolver.lifetimes:
-        if lifetime.dropped_by is not None and _may_tell_of(lifetime, files):
+        if lifetime.dropped_by is not None and _may_contain(lifetime, files):
             name = _as_word(lifetime)
             if any(name.search(text) for text in texts):
                 found.add(lifetime)
@@ -166,7 +166,7 @@ def _named(
     return {column for part in parts for column in resolver.resolve(part, under)}
 
 
-def _may_tell_of(lifetime: Lifetime, files: LogFiles) -> bool:
+def _may_contain(lifetime: Lifetime, files: LogFiles) -> bool:
     """Returns whether the table may have had a column when a file of the log was written."""
     under = files.under
     return (

@@ -70,8 +70,8 @@ def column_history(log: TableLog) -> ColumnHistory:
     If two versions are mapped, a column is the same in both if its identity is, as for the flag
     (`spark_ext.model.changes`). Otherwise it is the same if its name is, including letter case. If
     REPLACE or overwriteSchema gives a column a new id, one column is dropped and another one added.
-    RESTORE adds the columns that it brings back. The children of a renamed column are not renamed.
-    A new type or another order is no event.
+    The columns that RESTORE restores are listed as added. The children of a renamed column are not
+    renamed. A new type or another order is not an event.
 
     Returns:
         The history. If the log starts at a checkpoint, the version that added the columns there is

@@ -20,7 +20,7 @@ class Lifetime:
         since: The version of the first state.
         columns: The column after each of its changes, by version, oldest first.
         dropped_by: The state that no longer contains the column; None if the table contains it.
-        gaps: Pairs of the version that dropped the column and the version that brought it back.
+        gaps: Pairs of the version that dropped the column and the version that restored it.
     """
 
     since: int
@@ -56,8 +56,8 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
     """Returns every column that a table had in any state, including its present columns.
 
     Columns of two states are the same column as for `column_history`. A dropped column continues
-    if RESTORE brings it back, or if a later version has its former id and physical path. A column
-    that CLONE brings is a new one, and so is a column that was mapped anew after a removal.
+    if RESTORE restores it, or if a later version has its former id and physical path. A column from
+    a CLONE is a new one, and so is a column that was mapped again after a removal.
     """
     lifetimes: list[Lifetime] = []
     now: dict[Path, Lifetime] = {}
@@ -78,7 +78,7 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
                 lifetime.columns.append((state.version, new))
                 now[new.path] = lifetime
         for column in change.added:
-            # If the log begins later, RESTORE may have brought columns of an older version.
+            # If the log begins later, RESTORE may have restored columns of an older version.
             is_known = state.is_mapped or found[0].version == 0
             lifetime = _returned(lifetimes, column, state, unmapped) if is_known else None
             lifetime = lifetime or Lifetime(state.version)
@@ -106,14 +106,14 @@ def _is_same(lifetime: Lifetime, new: Column, state: State, unmapped: State | No
 
     After `unmapped`, the last state without column mapping, ids start again.
     """
-    if lifetime.dropped_by is None or state.operation == CLONE:  # which brings other columns
+    if lifetime.dropped_by is None or state.operation == CLONE:  # a clone has other columns
         return False
     is_restored = state.operation == RESTORE
     if not state.is_mapped:
         return is_restored and new.path in lifetime.paths
     if not is_restored and unmapped is not None and unmapped.version >= lifetime.dropped_by.version:
         return False
-    # RESTORE may bring a column as it was before later changes.
+    # RESTORE may restore a column as it was before later changes.
     known = [column for _, column in lifetime.columns] if is_restored else [lifetime.last]
     return any(
         old.has_physical_name and (old.id, old.physical_path) == (new.id, new.physical_path)

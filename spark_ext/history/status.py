@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds a table's state of column mapping and usage tracking, and the commit behind it."""
+"""Finds a table's state of column mapping and usage tracking, and the commits that set them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Status:
     Args:
         mode: The column mapping mode, in lower case; an unknown mode as well.
         tracked: Whether the protocol lists the feature.
-        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or no
-            boolean counts as true.
+        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or not
+            a boolean counts as true.
         true_since: The commit since which the flag is true; None if the flag is false, or if that
             commit was cleaned up.
         dropped_or_renamed: The drops and renames, oldest first.

@@ -14,7 +14,7 @@ INTERRUPTED, PROGRESS_FAILED, CALL_FAILED = "INTERRUPTED", "PROGRESS_FAILED", "C
 
 @dataclass
 class Budget:
-    """The limits of a call and what it has used.
+    """The limits of a call, and the bytes and failures so far.
 
     Args:
         max_bytes: The limit of planned bytes; None for no limit.

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from spark_ext.api.table import Until
 
 _NO_CANCELLATION = (
-    "Neither max_time nor a signal can cancel what runs, because Spark has no tag for the jobs of a"
-    " thread: PYSPARK_PIN_THREAD is false. The call ends after the tables that run. Unset"
-    " PYSPARK_PIN_THREAD, and start the session again."
+    "Neither max_time nor a signal can cancel running statements, because PYSPARK_PIN_THREAD is"
+    " false and Spark cannot tag the jobs of a thread. The call ends after the running tables."
+    " Unset PYSPARK_PIN_THREAD, and start the session again."
 )
 
 
@@ -54,7 +54,7 @@ def remove_column_mapping(
     Args:
         spark: A session with spark-ext, also of Spark Connect.
         where: As in `survey`: names of schemas or catalogs, and paths of tables. A table that is
-            found under several names takes part under the first one.
+            found under several names has a row for the first name only.
         until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
             retention period before `writers` has the outcome `WAITING` and the time for the next
             call.
@@ -64,12 +64,13 @@ def remove_column_mapping(
         A row for each table and the sums; with `dry_run` the plan.
 
     Raises:
-        ValueError: `until` or an option is invalid, as TypeError. No table was changed.
+        ValueError: `until` or an option is invalid; TypeError for a wrong type. No table was
+            changed.
         AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
         LakehouseInterrupted: SIGINT or SIGTERM arrived; it has the report.
         ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report,
-            as that of any error after the survey.
+            as has that of any error after the survey.
 
     Example:
         `spark_ext.remove_column_mapping(spark, "sales", until="readers", exclude="tmp_*")`
@@ -91,7 +92,7 @@ def align_names(
     names, so it has the outcome `ALREADY_DONE`.
 
     Args:
-        spark: As in `remove_column_mapping`, as `where` and `options`.
+        spark: As in `remove_column_mapping`.
         where: The schemas, catalogs and paths.
         to_name_mode: Allow tables in mode `id` to end in mode `name`; else they are blocked.
         options: As `LakehouseOptions` documents.
@@ -111,7 +112,7 @@ def track(
     feature can no longer write them. `only=lambda row: row.mode != "none"` omits them.
 
     Args:
-        spark: As in `remove_column_mapping`, as `where` and `options`.
+        spark: As in `remove_column_mapping`.
         where: The schemas, catalogs and paths.
         options: As `LakehouseOptions` documents.
 
@@ -129,7 +130,7 @@ def untrack(
     Call this before you remove spark-ext: writers without it refuse tracked tables.
 
     Args:
-        spark: As in `remove_column_mapping`, as `where` and `options`.
+        spark: As in `remove_column_mapping`.
         where: The schemas, catalogs and paths.
         options: As `LakehouseOptions` documents.
 

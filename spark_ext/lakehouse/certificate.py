@@ -36,10 +36,10 @@ OUT_OF_REACH: Final = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Rendered):
-    """Reports the remaining data of a column in many tables, the evidence, and what was not read.
+    """Reports the remaining data of a column in many tables, the evidence, and the unread tables.
 
     Args:
-        report: What was found.
+        report: The report of the erasure.
         time: The time of the certificate, in UTC.
     """
 
@@ -175,7 +175,7 @@ def earlier_certificate(
     """Returns what an earlier certificate found.
 
     Raises:
-        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE, if the file is no certificate of
+        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE, if the file is not a certificate of
             the same column.
         OSError: The file cannot be read.
     """
@@ -198,7 +198,7 @@ def _content(file: str, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text if in_html is None else in_html[1])
     except ValueError as error:
-        raise NotACertificateError(file=file, problem=f"It is no JSON: {error}.") from error
+        raise NotACertificateError(file=file, problem=f"It is not valid JSON: {error}.") from error
     if not isinstance(found, dict) or found.get("certificate") != _KIND:
         raise NotACertificateError(file=file, problem="It has no key of a certificate.")
     if found.get("format") != _FORMAT:

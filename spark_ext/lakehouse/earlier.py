@@ -58,7 +58,7 @@ class EarlierCertificate:
 
     @cached_property
     def findings(self) -> Mapping[str, EarlierFinding]:
-        """Maps the id of each table with a column to what was found."""
+        """Maps the id of each table with a column to its finding."""
         found: dict[str, EarlierFinding] = {}
         for entry in self.entries:
             erasure = entry["erasure"]
@@ -72,7 +72,7 @@ class EarlierCertificate:
         return found
 
     def of(self, table_id: str | None) -> EarlierFinding | None:
-        """Returns what was found in the table with an id; None if nothing was."""
+        """Returns the finding for the table with an id; None if there is none."""
         return None if table_id is None else self.findings.get(table_id)
 
     def not_replaced_by(
@@ -83,7 +83,7 @@ class EarlierCertificate:
         An entry of a table that was not read has no id, and is compared by name.
 
         Args:
-            tables: What was found now, by the name of the table; None for a table without answer.
+            tables: The new findings by the name of the table; None for a table without an answer.
         """
         places = {
             (found.table_id, found.location) for found in tables.values() if found is not None

@@ -50,7 +50,7 @@ def dropped_columns(
     parallel: int = 4,
     progress: Callable[[LakehouseProgress], None] | None = shown,
 ) -> ErasureReport:
-    """Returns where the data of dropped columns still exists in every Delta table, and what is due.
+    """Returns the remaining data of dropped columns in every Delta table, and the next steps.
 
     The call reads each table as `UsageTracking.dropped_columns`. A table that cannot be read is in
     the result with its error, and affects no other table.

@@ -33,7 +33,7 @@ VERDICTS: Final = (UNREADABLE, LIVE, STILL_PRESENT, NOT_READ, UNKNOWN, ERASED, N
 OTHER_FORMAT: Final = "OTHER_FORMAT"
 INTERRUPTED: Final = "INTERRUPTED"
 _WHY_NOT_READ = {
-    OTHER_FORMAT: "it is no Delta table, and may have the column",
+    OTHER_FORMAT: "it is not a Delta table, and may have the column",
     INTERRUPTED: "the call was interrupted before it was read",
 }
 
@@ -70,10 +70,10 @@ class TableErasure:
 
     Args:
         table: The full name of the table.
-        erasure: What was found, after the last step that ran. If the table cannot be read, what
-            was found before the error; None if nothing was.
+        erasure: The finding after the last step that ran. If the table cannot be read, the finding
+            before the error; None if there is none.
         applied: The steps that ran, in order.
-        earlier: What an earlier certificate found; None without one, or without a column.
+        earlier: The finding of an earlier certificate; None without one, or without a column.
         error: The condition of the error, or the class of an error without a condition; None if
             the table was read.
         message: The text of the error; None if the table was read.

@@ -44,19 +44,19 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Progress], None]
 
-_ADVICE = "The section Reasons of docs/removal.md says what each reason needs."
+_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
 
 class Goal(Protocol):
-    """Defines what a call wants of each table."""
+    """Defines the goal of a call for each table."""
 
     @property
     def words(self) -> str:
         """Returns the goal for people."""
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
 
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal; None if there are more."""
@@ -83,7 +83,7 @@ class Removal:
         return f"remove column mapping until {self.until}"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         wanted = STAGES[: STAGES.index(self.until) + 1]
@@ -135,7 +135,7 @@ class Alignment:
         return "align names"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         is_mapped = row.mode != MODE_NONE
@@ -179,7 +179,7 @@ class Tracking:
         return "track" if self.wanted else "untrack"
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
-        """Returns what has to be done with a table."""
+        """Returns the plan for a table."""
         if row.error is not None:
             return unreadable(row)
         return reached(row) if row.tracked == self.wanted else to_run(row, METADATA)

@@ -25,17 +25,17 @@ class LakehouseOptions(TypedDict, total=False):
     Args:
         include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the
             name of a table with or without its catalog and schemas, or the path of a table or its
-            last folder, in the letter case as Spark compares names.
+            last folder. Letter case counts if Spark is case-sensitive.
         exclude: Patterns of tables to omit, also if `include` matches.
         only: Returns whether a row of the survey takes part.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
             in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
-        max_bytes: A limit for the sum of the files of all tables that begin, in bytes. Files count
-            as copied until a table ends, and kept files do not count afterwards. Each table is read
-            again just before it begins; files that other writers add later do not count.
+        max_bytes: A limit for the sum of the files of all tables that begin, in bytes. All files
+            of a table count until it ends, and its kept files do not count afterwards. Each table
+            is read again just before it begins; files that other writers add later do not count.
         max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
             than remains at the measured rate. Tables that run when the time is over are cancelled.
-            With PYSPARK_PIN_THREAD=false, Spark cannot cancel them, and a warning says so.
+            With PYSPARK_PIN_THREAD=false, Spark cannot cancel them, and the call warns.
         on_error: `continue`, or the number of failures after which no table begins.
         order: `cheapest` (metadata only, then by bytes), or `survey` (the order of the survey).
         dry_run: Return the plan, and change nothing.
@@ -105,7 +105,7 @@ class Options:
         return self.on_error if isinstance(self.on_error, int) else None
 
     def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:
-        """Returns a function that says whether the patterns choose the name of a table."""
+        """Returns a function that returns whether the patterns choose the name of a table."""
 
         def matches(pattern: str, name: str) -> bool:
             if not case_sensitive:
@@ -124,7 +124,7 @@ class Options:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """Returns what a pattern may match: the last parts of a name, or a path and its last folder.
+    """Returns the texts that a pattern may match: ends of a name, or a path and its last folder.
 
     Example:
         >>> spellings("c.sales.`tmp-1`")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a call: what a goal does with each table of a survey."""
+"""The plan of a call: the action for each table of a survey."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class PlannedTable:
 
     Args:
         table: The full name of the table.
-        action: `RUN`; `REACHED` if the table has what the goal wants; `BLOCKED`; `UNREADABLE`.
+        action: `RUN`; `REACHED` if the table has reached the goal; `BLOCKED`; `UNREADABLE`.
         before: The row of the survey.
         cost: The highest cost of the statements to run, as in `RemovalStage`; None if none runs.
         num_files: An upper bound of the files that are copied or rewritten.
         size_in_bytes: The size of these files.
-        reasons: What blocks the table, in words.
-        unblocking: What to do about the reasons: sentences and statements.
+        reasons: The reasons that block the table, in words.
+        unblocking: Sentences and statements that remove the reasons.
     """
 
     table: str
@@ -48,7 +48,7 @@ def unreadable(row: SurveyedTable) -> PlannedTable:
 
 
 def reached(row: SurveyedTable) -> PlannedTable:
-    """Returns the plan of a table that has what the goal wants."""
+    """Returns the plan of a table that has reached the goal."""
     return PlannedTable(row.table, REACHED, row)
 
 

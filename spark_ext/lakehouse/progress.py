@@ -27,7 +27,7 @@ class LakehouseProgress:
         tables: The number of all tables of the phase.
         bytes_done: The planned bytes of the tables that ended, and of the files of running tables
             that are done.
-        bytes: The planned bytes of all tables, an upper bound of what is copied.
+        bytes: The planned bytes of all tables, an upper bound of the copied bytes.
         seconds: The seconds since the start of the call.
         rate: The bytes per second of the phase; None if no bytes are done.
         seconds_left: The expected seconds until the end of the phase; None if not known.

@@ -61,7 +61,7 @@ class LakehouseReport(Rendered):
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
-        """Returns the sums by outcome, without outcomes of no table."""
+        """Returns the sums of each outcome that a table has."""
         return sums(self.tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
@@ -104,12 +104,12 @@ class LakehouseReport(Rendered):
         return file.getvalue()
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the report to a file, in the form of its end: one of `REPORT_FORMS`.
+        """Writes the report to a file, in the form that its end names: one of `REPORT_FORMS`.
 
         A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
 
         Raises:
-            ValueError: The file ends otherwise.
+            ValueError: The file has another end.
             OSError: The file cannot be written.
         """
         path = Path(file)

@@ -46,12 +46,12 @@ class TableResult:
         num_files: An upper bound of the files to copy or rewrite.
         size_in_bytes: The size of these files, in bytes.
         free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
-        reasons: What blocks the table, or why it did not begin, in words.
-        unblocking: What to do about the reasons.
+        reasons: The reasons why the table is blocked or did not begin, in words.
+        unblocking: Sentences and statements that remove the reasons.
         before: The row of the survey, or of a later reading just before the table ran.
         after: The row of a second survey after the run; None for a table that did not begin.
         statements: The results of the statements that ran.
-        kept: The files that a removal kept; None if not known, as the next two.
+        kept: The files that a removal kept; None if unknown; the same holds for the next two.
         copied: The files whose bytes were copied.
         rewritten: The files that Delta rewrote.
         seconds: The duration; None for a table that did not begin.
@@ -61,8 +61,8 @@ class TableResult:
         message: The text of the error.
         come_back: The earliest time at which the same call finishes the table.
         leftovers: Files of the table's folder that no version in the log names, such as copies of
-            a driver that was killed; None if nobody looked.
-        removed_by: What removes these files, and from when.
+            a driver that was killed; None if the call did not look for them.
+        removed_by: The statement that removes these files, and its earliest time.
     """
 
     table: str
@@ -107,7 +107,7 @@ class OutcomeSum:
         outcome: The outcome.
         num_tables: The number of tables.
         num_files: The files that were copied or rewritten; for tables that did not end, an upper
-            bound of what remains.
+            bound of the remaining files.
         size_in_bytes: The size of these files, in bytes.
     """
 
@@ -118,7 +118,7 @@ class OutcomeSum:
 
 
 def sums(tables: Sequence[TableResult]) -> tuple[OutcomeSum, ...]:
-    """Returns the sums by outcome, without outcomes of no table."""
+    """Returns the sums of each outcome that a table has."""
     found = {outcome: [each for each in tables if each.outcome == outcome] for outcome in OUTCOMES}
     return tuple(_sum(outcome, each) for outcome, each in found.items() if each)
 

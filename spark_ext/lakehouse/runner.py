@@ -212,7 +212,7 @@ class Runner:
         return running.attempt(properties, self._replan if reads_again else None)
 
     def _replan(self, running: Running, now: PlannedTable) -> str | None:
-        """Counts what a table costs now; returns why it may not run, or None."""
+        """Counts the current cost of a table; returns why it may not run, or None."""
         with self._changed:
             known, running.planned = running.planned, now
             self.budget.begun_bytes -= known.size_in_bytes

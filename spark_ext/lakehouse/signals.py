@@ -18,10 +18,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupted(KeyboardInterrupt):
     """SIGINT or SIGTERM ended a call over many tables.
 
-    No table and no statement began after the signal, and what ran was cancelled.
+    No table and no statement began after the signal, and running statements were cancelled.
 
     Attributes:
-        report: The report, also about what ran before the signal.
+        report: The report, including tables and statements before the signal.
         signal: The signal; a command exits with 128 and its number.
     """
 
@@ -45,7 +45,7 @@ class Interrupts:
         self._is_over = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Notes a signal. The second one raises at once, unless the body is over."""
+        """Notes a signal. The second one raises at once, unless the body has ended."""
         if self.received is not None and not self._is_over:
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
@@ -63,12 +63,12 @@ class Interrupts:
     def end(
         self, report: _Report, failure: BaseException | None, interrupted: type[Interrupted]
     ) -> _Report:
-        """Returns the report of a call, or raises what ended the call, with the report.
+        """Returns the report of a call, or raises the error that ended the call.
 
         Args:
             report: The report.
             failure: The error that ended the call; None if none did.
-            interrupted: What to raise after a signal.
+            interrupted: The error for a signal.
         """
         if self.received is not None:
             raise interrupted(report, self.received) from failure

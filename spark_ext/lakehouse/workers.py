@@ -27,11 +27,11 @@ class Workers:
 
     Args:
         spark: The session.
-        work: What each thread runs; the argument is the number of the thread, from 1.
+        work: The function of each thread; its argument is the number of the thread, from 1.
         number: The number of threads.
 
     Attributes:
-        failure: What ended a thread before its work was done; None if nothing did.
+        failure: The error that ended a thread early; None without one.
     """
 
     def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Gives a running session what `configure` gives one at its start.
+    """Adds usage tracking to a running session, as `configure` does to a new one.
 
     The session keeps its views, settings and running queries. Later sessions of the application
     have usage tracking as well. Each other session that already exists needs its own call.
@@ -32,10 +32,10 @@ def attach(spark: SparkSession) -> SparkSession:
     Raises:
         TypeError: `spark` is not a session.
         ExtensionJarMissingError: The jar was not built.
-        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE. The session is Spark
-            Connect's, whose server needs the extension; or the JVM lacks Delta, or takes no jar.
+        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE. The session is of
+            Spark Connect, the JVM lacks Delta, or the JVM accepts no jar.
         DifferentVersionsError: The session has a jar of another version.
-        AnalysisException: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session takes no further
+        AnalysisException: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session accepts no further
             rule; USAGE_TRACKING_DELTA_ALREADY_LOADED, if the JVM has
             `-XX:+DisableAttachMechanism`; USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION;
             USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
@@ -63,7 +63,7 @@ def add_jar(spark: SparkSession) -> JVMView:
 
     Raises:
         ExtensionJarMissingError: The jar was not built.
-        SessionNotAttachableError: The JVM lacks Delta, or takes no further jar.
+        SessionNotAttachableError: The JVM lacks Delta, or accepts no further jar.
         DifferentVersionsError: The session has a jar of another version.
     """
     context = spark.sparkContext
@@ -83,8 +83,8 @@ def _add_to_class_path(jvm: JVMView, path: Path) -> bool:
     if _loader(context, USAGE_TRACKING_EXTENSION) is not None:
         return False
     mutable = jvm.java.lang.Class.forName("org.apache.spark.util.MutableURLClassLoader")
-    # The last one is Delta's own loader, or else the loader of `--jars`, a parent of every
-    # session's.
+    # The last one is Delta's own loader, or else the loader of `--jars`, a parent of the loader
+    # of every session.
     loaders = [loader for loader in (*_chain(context), delta) if mutable.isInstance(loader)]
     if not loaders:
         raise SessionNotAttachableError(

@@ -118,7 +118,7 @@ def misfit(spark: str, built_for: str | None, delta: str) -> str | None:
     if built_for is not None and built_for != line:
         return f" for Spark {built_for}"
     if lines == []:
-        return ", of which there are no jars"
+        return ", for which there are no jars"
     if _is_known(delta) and line not in RELEASES["deltas"].get(delta, ()):
         return ""
     return None

@@ -197,7 +197,7 @@ def is_connect(value: Any) -> bool:
 
 
 def _refuse_remote(builder: SparkSession.Builder) -> None:
-    """Refuses a builder whose session belongs to a running server, which takes no settings of ours.
+    """Refuses a builder whose session belongs to a running server, which ignores our settings.
 
     If the address is `local`, or absent with `spark.api.mode`, PySpark starts a server with our
     settings.

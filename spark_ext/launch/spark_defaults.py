@@ -13,7 +13,7 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 _KEY_AND_VALUE = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-# As Spark's `trimExceptCRLF`.
+# Spark's `trimExceptCRLF` removes these characters at both ends of a value.
 _TRIMMED = "".join(chr(code) for code in range(ord(" ") + 1) if chr(code) not in "\r\n")
 
 
@@ -26,14 +26,14 @@ def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path |
 
 
 def defaults(file: Path | None) -> dict[str, str]:
-    """Returns the settings in such a file; none if there is no file.
+    """Returns the settings of a defaults file; none if the file does not exist.
 
     Raises:
         OSError: The file cannot be read, so that no session starts.
 
     Source:
         Spark 4.2, `Utils.getPropertiesFromFile`: UTF-8, and U+FFFD for bytes that are not UTF-8;
-        Spark ignores a path that is no file. Java 17, `java.util.Properties.load(Reader)`.
+        Spark ignores a path that is not a file. Java 17, `java.util.Properties.load(Reader)`.
     """
     # Java does the same: a file in an unreadable folder does not exist.
     if file is None or not os.path.isfile(file):

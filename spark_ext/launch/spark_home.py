@@ -27,7 +27,7 @@ def spark_home(environ: Mapping[str, str]) -> Path | None:
     if isinstance(pyspark, str) or pyspark.__file__ is None:
         return None
     package = Path(pyspark.__file__).parent
-    # As pyspark/find_spark_home.py; the package of `pyspark-client` has no jars.
+    # pyspark/find_spark_home.py does the same. The package of `pyspark-client` has no jars.
     candidates = (Path("..").resolve(), package / "spark-distribution", package)
     return next((path for path in candidates if _is_spark_home(path)), None)
 

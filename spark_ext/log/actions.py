@@ -34,9 +34,9 @@ class LoggedMetadata:
     """A `metaData` action.
 
     Args:
-        schema: None if `schemaString` is no schema.
+        schema: None if `schemaString` is not a schema.
         configuration: Every property, with its value of any type.
-        id: The table's id; None if it is no text.
+        id: The table's id; None if it is not a text.
 
     Source:
         Protocol, "Change Metadata".

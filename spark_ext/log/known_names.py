@@ -31,7 +31,11 @@ class KnownNames:
         return self.states[-1].mode == MODE_ID
 
     def allows(self, path: Path) -> bool:
-        """Returns whether a file may contain a path of a column, below it, or of a dropped one."""
+        """Returns whether a file may contain a path.
+
+        It may contain paths of present, dropped and internal columns. If the log does not name all
+        dropped columns, it may contain any path.
+        """
         path = lower(path)
         if self.is_internal(path):
             return True
@@ -51,7 +55,7 @@ class KnownNames:
         return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
     def has_no_columns_below(self, id: int) -> bool:
-        """Returns whether the format alone decides about the parts of the column with this id."""
+        """Returns whether the format, not the schema, decides the parts of a column."""
         return isinstance(self._types_by_id.get(id), str)
 
     @property
@@ -102,7 +106,7 @@ class KnownNames:
     def _is_in(self, path: Path, known: dict[Path, DataType | str]) -> bool:
         if path in known:
             return True
-        # The format alone decides about the parts of all but structs, such as variants.
+        # Only structs have columns. The format decides the parts of other types, such as variants.
         above = (path[:length] for length in range(len(path) - 1, 0, -1))
         nearest = next((known[each] for each in above if each in known), "struct")
         return (nearest if isinstance(nearest, str) else nearest["type"]) != "struct"

@@ -22,8 +22,8 @@ from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Path, lower
 from spark_ext.model.usage import parsed_flag
 
-# Delta, DeltaOperations.scala. RESTORE and CLONE bring columns with the ids and names of another
-# version or table; CLONE and CONVERT bring files with columns that the log never had.
+# Delta, DeltaOperations.scala. RESTORE and CLONE add columns with the ids and names of another
+# version or table; CLONE and CONVERT add files with columns that the log never had.
 CLONE: Final = "CLONE"
 CONVERT: Final = "CONVERT"
 RESTORE: Final = "RESTORE"
@@ -66,7 +66,7 @@ class State:
 
     @property
     def flag(self) -> bool | None:
-        """Returns the flag of usage tracking; None if it is missing or no boolean."""
+        """Returns the flag of usage tracking; None if it is missing or not a boolean."""
         return parsed_flag(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
 
     @property
@@ -150,18 +150,18 @@ def states(log: TableLog) -> tuple[State, ...]:
     return tuple(found)
 
 
-def since(states: Sequence[State], is_so: Callable[[State], bool]) -> int | None:
+def since(states: Sequence[State], holds: Callable[[State], bool]) -> int | None:
     """Returns the version since which a condition holds; None if it does not hold now."""
     version = None
     for state in reversed(states):
-        if not is_so(state):
+        if not holds(state):
             break
         version = state.version
     return version
 
 
 def _oldest_checkpoint(log: TableLog) -> Summary | None:
-    # Between an older one and the first commit, changes would be missing.
+    # Changes between an older checkpoint and the first commit would be missing.
     first_commit = log.last_version + 1 if log.first_commit is None else log.first_commit
     whole = (
         summary

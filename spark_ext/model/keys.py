@@ -20,7 +20,7 @@ FEATURE_PREFIX: Final = "delta.feature."
 FEATURE_PROPERTY: Final = FEATURE_PREFIX + FEATURE_NAME.lower()
 FEATURE_SUPPORTED: Final = "supported"
 
-# Delta, DeltaConfig.scala, `mergeGlobalConfigs`: a new table with it takes no feature from the
+# Delta, DeltaConfig.scala, `mergeGlobalConfigs`: a new table with it gets no feature from the
 # session's defaults.
 IGNORE_PROTOCOL_DEFAULTS: Final = "delta.ignoreProtocolDefaults"
 
@@ -39,7 +39,7 @@ PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"
 # Protocol, "Writer Requirements for IcebergCompatV2": ids of array elements, map keys and values.
 NESTED_COLUMN_IDS: Final = "delta.columnMapping.nested.ids"
 
-# Delta, DeltaColumnMapping.scala: what is written into Parquet's own schema.
+# Delta, DeltaColumnMapping.scala: keys in the schema of Parquet files.
 PARQUET_FIELD_ID: Final = "parquet.field.id"
 PARQUET_NESTED_FIELD_IDS: Final = "parquet.field.nested.ids"
 

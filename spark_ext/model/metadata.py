@@ -91,7 +91,7 @@ class FileCount:
 
 @dataclass(frozen=True)
 class CountedFiles:
-    """The files of a table by what a removal of column mapping does to them, from their footers."""
+    """The files that a removal of column mapping keeps, copies and rewrites, by their footers."""
 
     kept: FileCount
     copied: FileCount
@@ -109,8 +109,8 @@ class TableFacts:
         files: The files of the newest version.
         removal: The session's `spark.sparkext.columnMapping.removal`; None if it is not set.
         copies: Whether a removal copies files in this session, as `CopySetting.java` decides.
-        exact: What a removal does to each file; None if the counts were not requested, or if no
-            file is copied.
+        exact: The files that a removal keeps, copies and rewrites; None if the counts were not
+            requested, or if no file is copied.
     """
 
     table: TableMetadata

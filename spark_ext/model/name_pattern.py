@@ -16,13 +16,13 @@ from spark_ext.model.schema import INNER, Path, path_of, quoted
 class NamePattern:
     """A name or a shell pattern of columns.
 
-    Letter case and the Unicode form never count, since Delta and people write one name in several
-    ways. A proof that data does not exist needs every one of them.
+    Comparisons ignore letter case and the Unicode form, because Delta and people write one name in
+    several ways. A proof that data does not exist has to consider all of them.
 
     Args:
         text: A last name, the last parts of a path, or a whole path below the last parts of the
             table's name; with dots or as SQL quotes it, with or without `element`, `key` and
-            `value`. Or a pattern with `*`, `?` and `[..]` of one of them.
+            `value`; or a pattern with `*`, `?` and `[..]` for one of these.
         table: The parts of the table's name.
     """
 
@@ -58,15 +58,15 @@ class NamePattern:
 
     def _matches_end(self, end: Path) -> bool:
         names = (".".join(end), quoted(end))
-        if any(_is_like(name, wanted) for name in names for wanted in self._texts):
+        if any(_matches(name, wanted) for name in names for wanted in self._texts):
             return True
-        return _are_like(end, self._parts)
+        return _match(end, self._parts)
 
     def _matches_below_table(self, path: Path) -> bool:
         for whole in _ends(path):
             above = self._parts[: -len(whole)]
             is_whole = whole[0] == path[0] and above and len(above) <= len(self._of_table)
-            if is_whole and _are_like((*self._of_table[-len(above) :], *whole), self._parts):
+            if is_whole and _match((*self._of_table[-len(above) :], *whole), self._parts):
                 return True
         return False
 
@@ -85,11 +85,11 @@ def _ends(path: Path) -> Iterator[Path]:
         ends = dict.fromkeys([*(ends if name in INNER else ()), *longer])
 
 
-def _are_like(path: Path, wanted: Path) -> bool:
-    return len(path) == len(wanted) and all(map(_is_like, path, wanted))
+def _match(path: Path, wanted: Path) -> bool:
+    return len(path) == len(wanted) and all(map(_matches, path, wanted))
 
 
-def _is_like(name: str, wanted: str) -> bool:
+def _matches(name: str, wanted: str) -> bool:
     return name == wanted or fnmatchcase(name, wanted)
 
 

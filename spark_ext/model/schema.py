@@ -27,7 +27,7 @@ CHILDREN = {
     "map": (("keyType", "key"), ("valueType", "value")),
 }
 
-# The segments of paths that are no names.
+# The segments of paths that are not names.
 INNER = frozenset(segment for children in CHILDREN.values() for _, segment in children)
 
 # Spark, UnresolvedAttribute: a name with a dot is in backticks.
@@ -125,7 +125,7 @@ def quoted(path: Path) -> str:
 
 
 def path_of(text: str) -> Path:
-    """Returns the path that a text of SQL names; empty if the text is no name.
+    """Returns the path that a text of SQL names; empty if the text is not a name.
 
     Example:
         >>> path_of("a.`b.c`"), path_of("`a"), path_of("")

@@ -60,7 +60,7 @@ def _relation(question: str, request: str) -> str:
     from spark_ext.process.table_functions import FUNCTIONS
 
     if question not in FUNCTIONS:
-        raise MalformedMessageError(path="question", problem=f"is none of ours: {question!r}")
+        raise MalformedMessageError(path="question", problem=f"is unknown: {question!r}")
     row, rows = FUNCTIONS[question]()
     return wire.render_relation(row, rows(request))
 

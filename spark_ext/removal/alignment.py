@@ -29,7 +29,7 @@ from spark_ext.removal.rewrite_reasons import (
 )
 from spark_ext.removal.stages import BLOCKED, RemovalStage
 
-_ADVICE = "The section Reasons of docs/removal.md says what each reason needs."
+_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _NOT_ALIGNED = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS}
 
 

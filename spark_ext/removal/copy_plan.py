@@ -32,9 +32,9 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         `byId`: whether field ids identify columns in files (mode `id`), and names do not.
         `keepsIds`: whether files keep field ids; true for an alignment, after which the columns
         get the same ids again.
-        `kept`: physical names of columns without a schema that are copied: row tracking's.
-        `ignored`: physical names of columns without a schema and without a field id that are not
-        copied: the change feed's.
+        `kept`: physical names of columns of row tracking, which no schema contains.
+        `ignored`: physical names of columns of the change feed, which no schema contains and which
+        are not copied.
         `columns`: `id`, `name` in the files, `newName` and `type` of each column. The type is null
         for a column without fields, or an object with one of `struct` (columns), `array` (the type
         of the elements) and `map` (the types of keys and values).

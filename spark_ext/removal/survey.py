@@ -51,7 +51,7 @@ class SurveyedTable:
         writers: The cost of the stage `writers`.
         blocked_by: The reasons that block stages whose cost is `BLOCKED`.
         version: The newest version, from 0.
-        aligning: The mode when an alignment of names began that has not ended; else None.
+        aligning: The former mode, if an alignment of names has begun and not ended; else None.
         location: The table's folder. Two names with one location are names of one table.
         error: The condition of the error.
         message: The text of the error.

@@ -79,7 +79,7 @@ class SurveySums:
         num_tables: The number of tables, including tables that cannot be read.
         num_files: The number of files of the tables that can be read.
         size_in_bytes: The size of these files.
-        costs: The sums for each stage by cost, without costs of no table.
+        costs: The sums for each stage and each cost that a table has.
         blocked_by: The blocking reasons, most frequent first. A table counts for each reason.
         errors: The errors, most frequent first.
         num_views: The number of omitted views.

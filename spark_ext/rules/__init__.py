@@ -38,7 +38,8 @@ class MetadataRule(Protocol):
 
         Args:
             old: The table before the transaction; for a new table, the session's defaults.
-            new: The result of the rule before this rule; for the first rule, what Delta assigned.
+            new: The result of the rule before this rule; for the first rule, the metadata that
+                Delta assigned.
             commit: The other facts about the transaction.
         """
         ...

@@ -32,12 +32,12 @@ def keep_column_ids(
 
     `align_names()` removes column mapping, and Delta numbers columns from 1 when column mapping is
     enabled again. The commit of the removal itself records the ids, because another writer could
-    rename a column before that commit. A column gets its id back if its path and its type are
+    rename a column before that commit. A column gets its former id if its path and its type are
     unchanged, as with Delta when a schema is overwritten. Every other column gets an id that the
     table never used. Array elements, map keys and map values get new ids, because no feature that
     needs their ids can be enabled in between.
 
-    Columns of a RESTORE or a CLONE keep their own ids. If RESTORE brings back a version with
+    Columns of a RESTORE or a CLONE keep their own ids. If RESTORE restores a version with
     recorded ids, the rule records the highest id that was used since.
 
     Source:

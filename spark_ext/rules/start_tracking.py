@@ -25,7 +25,7 @@ from spark_ext.rules.situation import (
 def start_tracking(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Sets the flag of a tracked table, and adds the feature to new tables if the session says so.
+    """Sets the flag of a tracked table, and adds the feature to new tables by a session default.
 
     In the RFC the flag is `false` for a new table and for an existing table without column mapping,
     and `true` for an existing table with column mapping. The RFC does not define the flag of

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"\d[\d,]*")
 
 
 class Coloured(str):
-    """Is a text with its own colour, which is not among `STATES`."""
+    """A text with a colour of its own, which is not in `STATES`."""
 
     colour: str
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the JSON in which the JVM sends what it read of a table.
+"""Reads the JSON of a table that the JVM has read.
 
 Commits and summaries contain the actions as they are in the log, and only `commitInfo`, `protocol`
 and `metaData`.

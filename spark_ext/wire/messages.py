@@ -158,7 +158,7 @@ def _schema(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> Sche
     if isinstance(value, str):
         return _earlier(value, path, earlier).schema
     if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
-        raise MalformedMessageError(path=path, problem="is no struct with fields")
+        raise MalformedMessageError(path=path, problem="is not a struct with fields")
     known = earlier["=old"].schema["fields"] if earlier else []
     schema: Schema = {**value, "fields": [_column(f, known, path) for f in value["fields"]]}
     return schema

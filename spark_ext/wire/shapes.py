@@ -51,7 +51,7 @@ class Shape(Generic[_T]):
         try:
             value = json.loads(text)
         except ValueError as error:
-            raise MalformedMessageError(path="$", problem=f"is no JSON: {error}") from error
+            raise MalformedMessageError(path="$", problem=f"is not valid JSON: {error}") from error
         return self.read(value, "$")
 
     def read(self, value: Any, path: str, **given: Any) -> _T:
@@ -64,12 +64,14 @@ class Shape(Generic[_T]):
         # An unknown key is refused, because it may be a fact that changes a rule's decision.
         keys = self.keys
         if not isinstance(value, dict) or value.keys() != keys.keys():
-            raise MalformedMessageError(path=path, problem=f"is no object of {sorted(keys)}")
+            raise MalformedMessageError(path=path, problem=f"is not an object of {sorted(keys)}")
         for key, (name, types, read) in keys.items():
             part = value[key]
             if type(part) not in types:
                 expected = " or ".join(accepted.__name__ for accepted in types)
-                raise MalformedMessageError(path=f"{path}.{key}", problem=f"is no {expected}")
+                raise MalformedMessageError(
+                    path=f"{path}.{key}", problem=f"is not of type {expected}"
+                )
             if read is not None and part is not None:
                 part = read(part, key if path == "$" else f"{path}.{key}")
             given[name] = part
@@ -122,5 +124,5 @@ def strings(values: Iterable[Any], path: str) -> tuple[str, ...]:
     found = tuple(values)
     for value in found:
         if type(value) is not str:
-            raise MalformedMessageError(path=path, problem="has a value that is no string")
+            raise MalformedMessageError(path=path, problem="has a value that is not a string")
     return found

@@ -35,11 +35,11 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from spark_ext.process import __main__ as worker
 
-def stand_still(self, question, request):
+def block(self, question, request):
     Path({reached!r}).touch()
     threading.Event().wait()
 
-worker.RuleService.ask = stand_still
+worker.RuleService.ask = block
 worker.main()
 """
 
@@ -47,7 +47,7 @@ worker.main()
 def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
     """Runs the statements of some stops, each on a separate table, and holds each at its stop.
 
-    The statement that is held in a rule call runs last, because the rules answer nobody afterwards.
+    The statement that is held in a rule call runs last, because the rule process stops answering.
     """
     spark = _tiny_session(home, jars)
     known = {str(stop): stop for stop in STOPS}
@@ -60,7 +60,7 @@ def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
         if stop.step:
             HeldStatement(spark, run, stop.step, stop.nth).__enter__()
         else:
-            reached = _make_rules_stand_still(spark, home)
+            reached = _block_rules(spark, home)
             threading.Thread(target=run, daemon=True).start()
             wait_until(reached.exists, "the rule call")
     write_whole(home / READY, str(jvm_pid(spark)))
@@ -74,7 +74,7 @@ def hold_while_copying(home: Path, jars: list[str]) -> None:
     disk.hold()
     table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")
     threading.Thread(target=lambda: REMOVE_MAPPING.run(table, True), daemon=True).start()
-    wait_until(lambda: disk.is_waiting, "a copy begun")
+    wait_until(lambda: disk.is_waiting, "a copy")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 
@@ -86,7 +86,7 @@ def _tiny_session(home: Path, jars: list[str]) -> SparkSession:
     return builder.getOrCreate()
 
 
-def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
+def _block_rules(spark: SparkSession, home: Path) -> Path:
     reached = home / "reached"
     (home / "worker.py").write_text(WORKER.format(reached=str(reached)))
     interpreter = home / "python"
@@ -116,7 +116,9 @@ class Written:
     """The number of conflicts after which the writer repeated a statement."""
 
 
-def write_along(home: Path, jars: list[str], path: Path, writer: int, writers: int) -> Written:
+def write_beside_others(
+    home: Path, jars: list[str], path: Path, writer: int, writers: int
+) -> Written:
     """Runs statements beside other writers, and repeats each statement until it succeeds."""
     spark = _tiny_session(home / str(writer), jars)
     spark.conf.set(SIGNATURE, str(writer))

@@ -67,11 +67,11 @@ def test_row_ids_enabled_during_removal_are_kept(table: Table) -> None:
     columns = "a, _metadata.row_id"
     seen = []
 
-    def switch_on(_: Table) -> None:
+    def enable_row_tracking(_: Table) -> None:
         table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
         seen.append(table.rows(columns))
 
-    error = remove_beside(table, switch_on)
+    error = remove_beside(table, enable_row_tracking)
 
     assert error is None
     assert table.rows(columns) == seen[0]
@@ -93,7 +93,7 @@ def test_rows_without_a_count_in_the_log_get_row_ids(table: Table, conf: SetConf
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_short", [True, False])
-def test_removal_fails_when_the_table_at_the_path_is_created_anew(
+def test_removal_fails_when_the_table_at_the_path_is_created_again(
     table: Table, is_short: bool
 ) -> None:
     with_rewrites(table)

@@ -645,7 +645,7 @@ def test_cancel_before_the_log_entry_is_written_deletes_the_copies(
     assert data_files(table.path) == before
 
 
-def test_removal_without_other_writers_takes_one_round(table: Table, conf: SetConf) -> None:
+def test_removal_without_other_writers_needs_one_round(table: Table, conf: SetConf) -> None:
     used(table)
     conf(TIMEOUT, "0s")
 

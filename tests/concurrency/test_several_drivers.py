@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.concurrency.driver_processes import Written, write_along
+from tests.concurrency.driver_processes import Written, write_beside_others
 from tests.support.custom_sessions import our_jar, resolved_jars
 from tests.support.delta_table import Table
 from tests.support.table_files import in_order, rows_in_files, rows_in_table
@@ -28,7 +28,7 @@ def test_nothing_is_lost_when_several_drivers_append_add_rename_and_drop(
 
     with ProcessPoolExecutor(WRITERS, mp_context=get_context("spawn")) as processes:
         running = [
-            processes.submit(write_along, tmp_path, jars, table.path, writer, WRITERS)
+            processes.submit(write_beside_others, tmp_path, jars, table.path, writer, WRITERS)
             for writer in range(WRITERS)
         ]
         written = [process.result() for process in running]

@@ -144,7 +144,7 @@ def test_insert_analysed_without_mapping_is_refused_when_columns_changed(
 
 
 @pytest.mark.every_variant
-def test_insert_is_refused_when_restore_brought_other_columns_back(table: Table) -> None:
+def test_insert_is_refused_when_restore_restored_other_columns(table: Table) -> None:
     create(table)
     swap(table)
     remove_mapping(table)

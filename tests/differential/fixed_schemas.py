@@ -32,7 +32,7 @@ def _map(key: Any, value: Any) -> dict[str, Any]:
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
-# A user-defined type in Python. The fields of its struct are no columns of the table.
+# A user-defined type in Python. The fields of its struct are not columns of the table.
 _VECTOR = {
     "type": "udt",
     "pyClass": "vectors.VectorUDT",

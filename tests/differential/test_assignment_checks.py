@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the check of ids and physical names with Delta's own.
+"""Compares our check of ids and physical names with Delta's check.
 
-The oracle is Delta. Four of Delta's refusals have no condition; `delta_functions` gives them the
-last words of our conditions.
+Four of Delta's errors have no condition. `delta_functions` gives them the names of our conditions
+without the prefix.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class TestDifferences:
         assert deltas_answer(delta, metadata) == "DUPLICATED_COLUMN_ID"
         assert our_answer(metadata) is None
 
-    def test_backticks_in_names_are_no_path_for_us(self, delta: DeltaFunctions) -> None:
+    def test_name_with_backticks_is_not_a_path_for_us(self, delta: DeltaFunctions) -> None:
         # Delta does not escape backticks within names, so two different paths look equal. No table
         # has both: their logical names are refused in the same way, COLUMN_ALREADY_EXISTS.
         metadata = table(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the rules with Delta on histories whose ids and names Delta assigned.
 
-What the rules commit passes the check that Delta makes before every commit. If the rules keep the
-flag false, Delta finds no drop and no rename. `fake_delta`, which unit tests of the rules use,
-assigns the ids and names that Delta assigns.
+The metadata that the rules commit passes the check that Delta makes before every commit. If the
+rules keep the flag false, Delta finds no drop and no rename. `fake_delta`, which unit tests of the
+rules use, assigns the ids and names that Delta assigns.
 """
 
 from __future__ import annotations

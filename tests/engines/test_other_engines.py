@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds how other engines read and write a tracked table after each removal stage."""
+"""Tests how other engines read and write a tracked table after each removal stage."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that other engines read byte copies of a removal as they read files of Delta's rewrite."""
+"""Tests that other engines read byte copies of a removal as they read files of Delta's rewrite."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.support.audited import findings
 
 @pytest.fixture(scope="module")
 def workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
-    """Returns a workshop with every defect."""
+    """Yields a workshop with every defect."""
     folder = tmp_path_factory.mktemp("golden")
     with plain_session(spark, folder) as plain:
         workshop = Workshop(folder, spark, plain)

@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** Hands everything to Delta's catalog, and can do less: it stages no tables. */
+/** Delegates to Delta's catalog, and stages no tables. */
 public class FrontCatalog implements CatalogExtension {
   private final DeltaCatalog delta = new DeltaCatalog();
 

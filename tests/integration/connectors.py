@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects one of Delta's two connectors, and says what each release does with Kernel's tables."""
+"""Selects one of Delta's two connectors, and states what each release does with Kernel's tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = list[tuple[object, ...]]
 
 MODE = "spark.databricks.delta.v2.enableMode"
 MODES = ["NONE", "AUTO", "STRICT"]
-# Most tests of this folder run in mode AUTO anyway. TEST_SETTINGS=one-connector runs all in NONE.
+# Most tests of this folder run in mode AUTO. TEST_SETTINGS=one-connector runs all in NONE.
 AUTO_ELSEWHERE: list[Any] = [
     "STRICT",
     *(pytest.param(m, marks=pytest.mark.matrix) for m in MODES[:2]),

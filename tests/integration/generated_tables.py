@@ -83,7 +83,7 @@ class Type:
 
 
 # The prefix of each value of a dropped column.
-DROPPED = "<gone from the table>"
+DROPPED = "<dropped from the table>"
 MARKED = {
     "secret": "string",
     "box": "struct<kept:int,secret:string>",

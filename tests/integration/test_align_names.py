@@ -239,7 +239,7 @@ def test_untracked_table_with_logical_names_is_tracked_without_copies(table: Tab
     assert table.log.live_files == files
 
 
-@pytest.mark.skipif(not LIKE_TAKES_PATHS, reason="CREATE TABLE LIKE takes no path")
+@pytest.mark.skipif(not LIKE_TAKES_PATHS, reason="CREATE TABLE LIKE accepts no path")
 def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path: Path) -> None:
     misled(table, NAME_MODE)
     like = Table(table.spark, tmp_path / "like")
@@ -303,7 +303,7 @@ def test_align_keeps_other_features_rows_and_properties(
     assert len(table.rows()) == len(rows) + 1
 
 
-def test_align_takes_a_name_of_the_catalog(spark: SparkSession, named_table: Table) -> None:
+def test_align_accepts_a_name_of_the_catalog(spark: SparkSession, named_table: Table) -> None:
     misled(named_table, TRACKED, NAME_MODE)
 
     assert UsageTracking.forName(spark, "named").align_names(progress=None).aligned
@@ -312,7 +312,7 @@ def test_align_takes_a_name_of_the_catalog(spark: SparkSession, named_table: Tab
 
 
 @pytest.mark.parametrize("folder", ["${spark.app.name}", *in_matrix("it's `so`", "a\\b", "é ; ü")])
-def test_align_takes_a_path_with_any_characters(
+def test_align_accepts_a_path_with_any_characters(
     spark: SparkSession, tmp_path: Path, folder: str
 ) -> None:
     table = misled(Table(spark, tmp_path / "t"), TRACKED, NAME_MODE)
@@ -384,7 +384,7 @@ def untrack(table: Table) -> None:
     ("number", "other"),
     [(1, align), (2, untrack), *in_matrix(*((number, align) for number in (0, 2, 3, 4)))],
 )
-def test_align_continues_when_another_call_takes_a_step(
+def test_align_continues_when_another_call_runs_a_step(
     table: Table, number: int, other: Callable[[Table], object]
 ) -> None:
     """The other call runs just before the statement of this number."""
@@ -530,7 +530,7 @@ def test_ids_used_after_a_restored_version_are_not_reused(
     assert ids(table) == (before, most + 1)
 
 
-def test_removal_without_alignment_numbers_columns_anew(table: Table) -> None:
+def test_removal_without_alignment_numbers_columns_again(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
     table.usage.remove_column_mapping(progress=None)
     assert MAX_COLUMN_ID not in table.log.configuration

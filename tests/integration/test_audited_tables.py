@@ -252,9 +252,9 @@ def test_broken_log_file_raises_unreadable_log(spark: SparkSession, table: Table
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"path": "a b.parquet"}, "its path is no URI of a file"),
-        ({"path": "a:b.parquet"}, "its path is no URI of a file"),
-        ({"size": None}, "the log does not have its size"),
+        ({"path": "a b.parquet"}, "its path is not the URI of a file"),
+        ({"path": "a:b.parquet"}, "its path is not the URI of a file"),
+        ({"size": None}, "the log lacks its size"),
         ({"stats": '{"numRe'}, None),
         ({"partitionValues": None}, None),
     ],

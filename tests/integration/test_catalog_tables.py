@@ -153,7 +153,7 @@ def filled(by_name: Table, location: str) -> Table:
     return by_name
 
 
-def test_create_as_select_takes_logical_names(by_name: Table, location: str) -> None:
+def test_create_as_select_uses_logical_names(by_name: Table, location: str) -> None:
     by_name.spark.sql(
         f"CREATE TABLE named USING delta {location} TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
         " AS SELECT 1 AS a, 10 AS `b c`"
@@ -167,7 +167,7 @@ def test_create_as_select_takes_logical_names(by_name: Table, location: str) -> 
 
 @pytest.mark.without("auto-compact")
 @pytest.mark.parametrize("write", [routes.save_as_table, routes.merge_in_sql])
-def test_evolving_write_takes_a_logical_name(
+def test_evolving_write_uses_a_logical_name(
     filled: Table, write: Callable[[Table, str], None]
 ) -> None:
     with filled.one_commit():

@@ -134,7 +134,7 @@ RENAMED = {"a": (1, "a"), "c": (2, "b")}
     ],
 )
 @pytest.mark.parametrize("clone_by", [clone, *in_matrix(clone_by_builder)])
-def test_clone_takes_flag_columns_and_ids_of_its_source(
+def test_clone_has_the_flag_the_columns_and_the_ids_of_its_source(
     source: Table,
     table: Table,
     make: Callable[[Table], None],
@@ -156,7 +156,7 @@ def test_clone_takes_flag_columns_and_ids_of_its_source(
 
 @pytest.fixture
 def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
-    """Returns the table that a clone of `named_table` creates."""
+    """Yields the table that a clone of `named_table` creates."""
     yield Table(spark, named_table.path.with_name("copied"), "copied")
     spark.sql("DROP TABLE IF EXISTS copied")
 

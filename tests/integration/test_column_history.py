@@ -266,7 +266,7 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
 
 
 def make_older(table: Table) -> None:
-    """Makes the log three days older, with a second between versions: cleanup keeps equal times."""
+    """Makes the log three days older. Each version has another second, as log cleanup requires."""
     for file in (table.path / "_delta_log").glob("[0-9]*"):
         when = time.time() - 3 * 24 * 3600 + int(file.name[:20])
         os.utime(file, (when, when))

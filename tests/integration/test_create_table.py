@@ -436,7 +436,7 @@ def test_invalid_enabled_by_default_does_not_affect_existing_tables(
 
 @pytest.fixture
 def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
-    """Returns the table that CREATE TABLE LIKE creates from `named_table`."""
+    """Yields the table that CREATE TABLE LIKE creates from `named_table`."""
     yield Table(spark, named_table.path.with_name("copied"), "copied")
     spark.sql("DROP TABLE IF EXISTS copied")
 
@@ -518,7 +518,7 @@ def test_create_table_like_that_names_the_feature_is_refused(
 
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.parametrize("source", ["", NAME_MODE])
-def test_create_table_like_takes_no_feature_from_the_defaults(
+def test_create_table_like_gets_no_feature_from_the_defaults(
     named_table: Table, copy: Table, conf: SetConf, source: str
 ) -> None:
     named_table.create("a INT", *[source] * bool(source))

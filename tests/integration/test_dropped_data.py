@@ -364,7 +364,7 @@ def test_files_with_unreadable_footers_are_unknown(table: Table) -> None:
     assert found.unknown_files.num_files == 2
     assert (found.gone, result.gone) == (False, False)
     assert [step.step for step in found.steps] == ["REWRITE", "VACUUM"]
-    assert "(files that nobody can read)" in repr(result)
+    assert "(unreadable files)" in repr(result)
 
 
 def with_vector(table: Table) -> Path:
@@ -525,7 +525,7 @@ def test_column_is_erased_when_the_log_contains_its_name_only(table: Table) -> N
     assert (found.versions, found.first_version, found.last_version) == (1, 0, 0)
 
 
-def test_column_is_not_dropped_when_restore_brought_it_back(table: Table) -> None:
+def test_column_is_not_dropped_when_restore_restored_it(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE)
     table.insert(f"(1, '{MARKER}')")
     table.alter("DROP COLUMN secret")

@@ -258,7 +258,7 @@ def test_clone_of_a_tracked_table_over_a_stale_flag_sets_the_flag(
 
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
 @pytest.mark.parametrize("written", [None, "", "maybe", "1"])
-def test_flag_that_is_no_boolean_becomes_true_at_the_next_change(
+def test_flag_that_is_not_a_boolean_becomes_true_at_the_next_change(
     table: Table, written: str | None
 ) -> None:
     table.create_tracked("a INT")

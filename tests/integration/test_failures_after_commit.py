@@ -29,7 +29,7 @@ FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 @pytest.fixture
 def broken_property(table: Table) -> Iterator[Callable[[], None]]:
-    """Returns a function that makes statements fail after their commit, by an invalid property."""
+    """Yields a function that makes statements fail after their commit, by an invalid property."""
     with session_conf(table.spark, {FILES_IN_CHECKSUM: "true"}):
         yield lambda: table.log.append_properties({STATISTICS: "perhaps"})
 

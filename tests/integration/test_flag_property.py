@@ -36,7 +36,7 @@ def assert_no_commit(table: Table, statement: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module")
 def unchanged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """Yields two tables that only refused statements name."""
+    """Returns two tables that only refused statements name."""
     tables = tmp_path_factory.mktemp("unchanged")
     return {
         "tracked": Table(spark, tables / "tracked").create("a INT", TRACKED, NAME_MODE),
@@ -185,7 +185,7 @@ def test_statement_may_not_create_a_table_with_the_flag(
 
 
 @pytest.mark.parametrize("copy", ["SHALLOW CLONE", "LIKE"])
-def test_copy_may_not_be_given_the_flag(existing: Table, name: str, copy: str) -> None:
+def test_statement_may_not_set_the_flag_of_a_copy(existing: Table, name: str, copy: str) -> None:
     assert_refused(
         lambda: existing.spark.sql(f"CREATE TABLE {name} {copy} {existing.name} {NAMED}")
     )

@@ -30,7 +30,7 @@ class Job(NamedTuple):
 
 
 def after(table: Table, act: Callable[[], object]) -> list[Job]:
-    """Returns the jobs of an act from Spark's pages."""
+    """Returns the jobs that Spark's pages show for an action."""
     context = table.spark.sparkContext._jsc.sc()
     with _counted(context) as jobs:
         act()
@@ -38,7 +38,7 @@ def after(table: Table, act: Callable[[], object]) -> list[Job]:
 
 
 def _stage_names(store: Any, job: Any) -> Iterator[str]:
-    """Returns the names of a job's stages without skipped stages, which Spark forgets early."""
+    """Yields the names of a job's stages, without skipped stages, which Spark forgets early."""
     for stage in _each(job.stageIds()):
         try:
             yield store.lastStageAttempt(stage).name()
@@ -70,7 +70,7 @@ def _each(found: Any) -> list[Any]:
     return [found.apply(place) for place in range(found.size())]
 
 
-def requires_names_of_the_user(jobs: list[Job]) -> None:
+def assert_named_by_the_user(jobs: list[Job]) -> None:
     names = {name for job in jobs for name in job.names}
     assert names
     assert {name for name in names if name.split(" at ")[-1].split(":")[0] in OURS} == set()
@@ -103,7 +103,7 @@ def test_jobs_of_statements_have_the_names_of_the_statements(table: Table, vecto
     filled(table, f"'delta.enableDeletionVectors' = '{vectors}'")
 
     for statement in WRITES:
-        requires_names_of_the_user(after(table, partial(run, table, statement)))
+        assert_named_by_the_user(after(table, partial(run, table, statement)))
 
 
 def test_jobs_of_data_frames_have_the_names_of_the_calls(table: Table) -> None:
@@ -115,7 +115,7 @@ def test_jobs_of_data_frames_have_the_names_of_the_calls(table: Table) -> None:
         lambda: rows.write.format("delta").mode("append").save(str(table.path)),
         lambda: rows.writeTo(table.name).append(),
     ):
-        requires_names_of_the_user(after(table, way))
+        assert_named_by_the_user(after(table, way))
 
 
 @pytest.mark.every_variant
@@ -127,7 +127,7 @@ def test_jobs_of_removal_have_names_and_descriptions(table: Table, way: str, con
 
     jobs = after(table, lambda: table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')"))
 
-    requires_names_of_the_user(jobs)
+    assert_named_by_the_user(jobs)
     if way == "copy":
         assert all((job.description or "").startswith(DESCRIBED) for job in jobs), jobs
 
@@ -139,7 +139,7 @@ def test_jobs_of_purge_have_names_and_descriptions(table: Table) -> None:
 
     jobs = after(table, lambda: table.purge())
 
-    requires_names_of_the_user(jobs)
+    assert_named_by_the_user(jobs)
     assert any((job.description or "").startswith(DESCRIBED[0]) for job in jobs), jobs
 
 
@@ -157,7 +157,7 @@ def test_jobs_of_table_functions_have_names_and_descriptions(table: Table) -> No
     for function, act in functions.items():
         jobs = after(table, act)
         if function != "survey":
-            requires_names_of_the_user(jobs)
+            assert_named_by_the_user(jobs)
         assert all((job.description or "").startswith(DESCRIBED) for job in jobs), (function, jobs)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests commands over many tables whose output has no reader any more."""
+"""Tests commands over many tables after the reader of their output has ended."""
 
 from __future__ import annotations
 

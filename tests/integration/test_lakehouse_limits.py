@@ -74,7 +74,7 @@ def test_no_table_begins_after_the_time(spark: SparkSession, tmp_path: Path) -> 
     assert not any(is_unmapped(table.log) for table in tables)
 
 
-def test_bytes_hold_when_another_writer_makes_a_removal_a_copy(
+def test_limit_of_bytes_holds_when_another_writer_makes_a_removal_a_copy(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     tables = [free(at(spark, tmp_path, name)) for name in "ab"]

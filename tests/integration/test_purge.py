@@ -483,7 +483,7 @@ def test_purge_fails_when_rows_lose_their_ids(table: Table) -> None:
     assert not copies_on_disk(table)
 
 
-def test_purge_fails_when_restore_brought_back_the_column(table: Table) -> None:
+def test_purge_fails_when_restore_restored_the_column(table: Table) -> None:
     table.create_tracked("a INT, b STRING, d INT")
     insert_one_file(table, "(1, 'x', 7)")
     before = table.log.version

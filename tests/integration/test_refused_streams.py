@@ -126,7 +126,7 @@ def test_stream_is_refused_when_fields_of_a_struct_changed_their_order(
     stream.assert_refused()
 
 
-def test_stream_is_refused_when_restore_brought_a_column_of_the_same_name_back(
+def test_stream_is_refused_when_restore_restored_a_column_of_the_same_name(
     table: Table, tmp_path: Path
 ) -> None:
     """Both columns `b` have this physical name: the dropped one, and the later one."""

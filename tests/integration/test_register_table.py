@@ -91,7 +91,7 @@ def test_flag_may_not_be_named(at_location: Table, value: str) -> None:
 @pytest.mark.parametrize("properties", AS_CREATED)
 @pytest.mark.parametrize("columns", ["", "(a INT, b STRING)"])
 @pytest.mark.parametrize("create", ["CREATE TABLE", "CREATE TABLE IF NOT EXISTS"])
-def test_table_is_registered_with_the_properties_it_was_created_with(
+def test_table_is_registered_with_the_properties_of_its_creation(
     at_location: Table, create: str, columns: str, properties: str
 ) -> None:
     with at_location.no_commit():
@@ -164,7 +164,7 @@ def test_builder_finds_the_table(at_location: Table, *, by_name: bool, feature: 
 # Untracked tables, with the comparison of plain Delta.
 
 
-def test_untracked_table_is_registered_as_ever(table: Table) -> None:
+def test_untracked_table_is_registered_as_by_plain_delta(table: Table) -> None:
     table.create("a INT", NAME_MODE)
     register = f"CREATE TABLE {NAME} USING delta LOCATION '{table.path}' TBLPROPERTIES"
 

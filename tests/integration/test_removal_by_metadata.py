@@ -262,7 +262,7 @@ def test_files_of_a_table_with_a_dropped_column_are_replaced_when_names_agree(ta
 
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
 @pytest.mark.parametrize("flag", [None, "perhaps"])
-def test_flag_that_is_no_boolean_counts_as_true(table: Table, flag: str | None) -> None:
+def test_flag_that_is_not_a_boolean_counts_as_true(table: Table, flag: str | None) -> None:
     table.create_tracked("a INT, dropped INT")
     table.insert("(1, 2)")
     table.alter("DROP COLUMN dropped")

@@ -42,7 +42,7 @@ def source(table: Table) -> Table:
 
 @made_once
 def with_vectors(table: Table) -> None:
-    """Makes three files of four rows. One DELETE removed a row of each, another one more row."""
+    """Makes three files of four rows. A DELETE removes a row of each, and another one more row."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     for first in (0, 4, 8):
         rows = ", ".join(f"({a}, 'x{a}')" for a in range(first, first + 4))

@@ -112,7 +112,7 @@ def test_partition_values_and_their_folders_are_kept(
     [("STRING", "repeat('x', 300)"), ("STRING", "repeat('\u6f22', 120)"), ("BINARY", "X'6100'")],
     ids=["300 characters", "360 bytes", "a zero byte"],
 )
-def test_partition_value_that_is_no_folder_name_is_kept(
+def test_partition_value_that_is_not_a_folder_name_is_kept(
     table: Table, data_type: str, value: str
 ) -> None:
     table.create(f"a INT, p {data_type}", TRACKED, NAME_MODE, partitioned_by="p")

@@ -22,7 +22,7 @@ def test_rename_sets_the_flag_in_the_commit_of_the_rename(table: Table) -> None:
     assert table.rows() == [(1, "x")]
 
 
-def test_after_a_rename_a_new_column_of_the_old_name_does_not_bring_the_old_data_back(
+def test_new_column_with_the_name_of_a_renamed_one_shows_no_old_data(
     table: Table,
 ) -> None:
     table.create_tracked("a INT, b STRING")

@@ -48,7 +48,7 @@ from tests.support.waiting import wait_until
 @pytest.fixture
 def unused_interpreter(tmp_path: Path) -> Iterator[Path]:
     """Yields an interpreter that a session sets and that must not run."""
-    script = tmp_path / "stranger"
+    script = tmp_path / "unused"
     script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     script.chmod(0o755)
     yield script

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a rule process that fails, hangs or answers nonsense commits nothing.
+"""Tests that a rule process that fails, hangs or sends an invalid answer commits nothing.
 
 The next call works. Each fault is an interpreter: a script instead of Python. A fault in a call
 runs the worker's own code with other rules.
@@ -81,7 +81,7 @@ def test_missing_python_is_named_in_the_error(
     )
 
 
-def test_file_that_is_no_program_is_named_in_the_error(
+def test_file_that_is_not_a_program_is_named_in_the_error(
     tracked: Table, tmp_path: Path, driver_conf: SetConf
 ) -> None:
     (tmp_path / "python").write_text("not executable")
@@ -141,7 +141,7 @@ def test_interpreter_that_hangs_at_its_start_is_ended(
 
 
 @pytest.mark.parametrize("timeout", ["soon", "", "30 parsecs", "1.5s", "0s", "-1s", "999us"])
-def test_time_limit_that_is_no_duration_is_refused(
+def test_time_limit_that_is_not_a_duration_is_refused(
     tracked: Table, driver_conf: SetConf, timeout: str
 ) -> None:
     driver_conf(TIMEOUT, timeout)
@@ -156,7 +156,7 @@ def test_time_limit_that_is_no_duration_is_refused(
 
 
 @pytest.mark.parametrize("port", ["nonsense", "", "-1", "0", "99999", "1", "12 34", "x" * 100_000])
-def test_nonsense_in_place_of_the_port_is_refused(
+def test_invalid_port_is_refused(
     tracked: Table,
     driver_conf: SetConf,
     interpreter: Callable[[str], str],
@@ -310,7 +310,7 @@ def test_answer_that_is_not_text_is_refused(
     assert_malformed(refusal(tracked))
 
 
-def test_long_answer_is_cut_in_the_error(tracked: Table, rules: Callable[..., str]) -> None:
+def test_long_answer_is_truncated_in_the_error(tracked: Table, rules: Callable[..., str]) -> None:
     rules("return 'nonsense' * 100_000")
 
     assert len(parameters(refusal(tracked))["problem"]) < 1000

@@ -158,7 +158,7 @@ def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | No
 def test_delta_is_refused_when_a_hook_does_not_match_or_a_called_method_is_missing(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
-    """The version of Delta is a vendor's."""
+    """Delta has the version of a vendor."""
     version = f"{DELTA_VERSION}.5.2"
     other = with_changed_delta(
         delta_jars,
@@ -169,13 +169,13 @@ def test_delta_is_refused_when_a_hook_does_not_match_or_a_called_method_is_missi
             "verifyAndUpdateMetadataChange",
             "verifyAndUpdateMetadataChance",
         ),
-        # A private method.
+        # This method is private.
         (
             "org/apache/spark/sql/delta/commands/OptimizeExecutor.class",
             "runOptimizeBinJob",
             "runVendorsBinJob",
         ),
-        # A method that only our classes call.
+        # Only our classes call this method.
         (
             "org/apache/spark/sql/delta/DeltaErrors.class",
             "cannotModifyTableProperty",

@@ -149,7 +149,7 @@ def other(spark: SparkSession, other_catalog: Path, tmp_path: Path) -> Iterator[
         "t;",
     ],
 )
-def test_text_that_is_no_table_name_is_refused(spark: SparkSession, name: str) -> None:
+def test_text_that_is_not_a_table_name_is_refused(spark: SparkSession, name: str) -> None:
     with refusal("USAGE_TRACKING_INVALID_TABLE_NAME") as refused:
         UsageTracking.forName(spark, name)
 
@@ -174,7 +174,7 @@ def test_empty_path_is_refused(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("name", [None, 5, b"t"])
-def test_name_that_is_no_text_is_refused(spark: SparkSession, name: object) -> None:
+def test_name_that_is_not_a_text_is_refused(spark: SparkSession, name: object) -> None:
     with pytest.raises(TypeError):
         UsageTracking.forName(spark, name)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
@@ -276,7 +276,7 @@ def test_table_dropped_after_lookup_is_refused(named_table: Table) -> None:
         ("'t', 'u', 'v'", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
     ],
 )
-def test_argument_that_is_no_constant_text_is_refused(
+def test_argument_that_is_not_a_constant_text_is_refused(
     spark: SparkSession, arguments: str, condition: str
 ) -> None:
     for function in ("column_mapping", "column_mapping_removal", "column_mapping_named_table"):
@@ -373,7 +373,7 @@ def test_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> 
         usage.remove_column_mapping(progress=None)
 
 
-def test_path_is_no_name_of_a_table(spark: SparkSession) -> None:
+def test_path_is_not_the_name_of_a_table(spark: SparkSession) -> None:
     spark.sql("CREATE SCHEMA delta")
     spark.sql(f"CREATE TABLE delta.t (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
     try:

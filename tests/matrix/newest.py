@@ -24,7 +24,7 @@ HasJar = Callable[[str, str], bool]
 
 
 def unlisted(sparks: Iterable[str], deltas: Iterable[str], has_jar: HasJar) -> Iterator[str]:
-    """Returns the newest pair of each line of Spark, if the list lacks one of its two releases.
+    """Yields the newest pair of each line of Spark, if the list lacks one of its two releases.
 
     Args:
         sparks: All releases of Spark.

@@ -36,7 +36,7 @@ class Job(NamedTuple):
 
 
 def jobs(day: date, newest: Iterable[str]) -> Iterator[Job]:
-    """Returns the jobs of a night. `newest` are the pairs that are not in the list."""
+    """Yields the jobs of a night. `newest` are the pairs that are not in the list."""
     for start in range(0, len(SHORT), TOGETHER):
         pairs = " ".join(SHORT[start : start + TOGETHER])
         yield Job(f"short pairs {pairs}", f"make test-pairs SHORT=--short PAIRS='{pairs}'")

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 
-/** A name node and a data node, until standard input ends; the port stands in a file. */
+/** Runs a name node and a data node until standard input ends, and writes the port to a file. */
 public final class MiniHdfs {
   public static void main(String[] arguments) throws Exception {
     Path home = Path.of(arguments[0]);

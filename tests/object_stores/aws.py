@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives a Spark session `s3a:`, by hadoop-aws and the modules of the AWS SDK that it needs.
+"""Adds `s3a:` to a Spark session by hadoop-aws and the modules of the AWS SDK that it needs.
 
 hadoop-aws depends on a jar of the whole SDK with 700 MB. The modules have 13 MB: S3, copies,
 streams, and STS, without which S3A finds no credentials. Spark contains Netty, Apache's HTTP client
@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 from tests.object_stores.fetched import alone, jars, whole, without
 from tests.object_stores.s3 import ACCESS_KEY, REGION, SECRET_KEY
 
-# The SDK and the analytics accelerator with which a Hadoop was built (hadoop-project-*.pom). 3.4.1
-# does not use the accelerator, and Maven Central lacks an s3-transfer-manager of its SDK 2.24.6.
+# Each Hadoop was built with an SDK and an analytics accelerator (hadoop-project-*.pom). 3.4.1 does
+# not use the accelerator, and Maven Central lacks an s3-transfer-manager of its SDK 2.24.6.
 SDKS = {
     "3.4.1": ("2.24.8", "1.2.1"),
     "3.4.2": ("2.29.52", "1.2.1"),
@@ -50,7 +50,7 @@ def aws_jars(hadoop: str | None = None) -> list[Path]:
     )
 
 
-def finding(url: str) -> dict[str, str]:
+def s3a_settings(url: str) -> dict[str, str]:
     """Returns the settings of S3A for a test server, without the prefix `fs.s3a.`."""
     return {
         "endpoint": url,

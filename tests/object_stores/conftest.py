@@ -38,14 +38,14 @@ def versitygw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     params=["s3proxy_server", pytest.param("versitygw_server", marks=pytest.mark.matrix)]
 )
 def server(request: pytest.FixtureRequest) -> S3:
-    """Yields each of the servers."""
+    """Returns each of the servers."""
     found: S3 = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.fixture
 def new_store_on(spark: SparkSession) -> Iterator[Callable[..., Store]]:
-    """Returns a function that creates buckets for the session, as `store.new_store`."""
+    """Yields a function that creates buckets for the session, as `store.new_store`."""
     with ExitStack() as stack:
 
         def make(server: S3, **options: object) -> Store:

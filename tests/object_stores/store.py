@@ -12,7 +12,7 @@ from typing import Any
 from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import SparkSession
 
-from tests.object_stores.aws import add_to, finding
+from tests.object_stores.aws import add_to, s3a_settings
 from tests.object_stores.proxy import Proxy, running
 from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 
@@ -47,7 +47,7 @@ class Store:
     def settings(self) -> dict[str, str]:
         """Returns Hadoop's settings. A session's builder needs the prefix `spark.hadoop.`."""
         options = {
-            **finding(self.proxy.url),
+            **s3a_settings(self.proxy.url),
             **SHORT_PATIENCE,
             **self.options,
         }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that `make release` is reproducible, and that its files install by name."""
+"""Tests that `make release` is reproducible, and that its files install by name."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def session(python: Path, home: Path) -> Iterator[Session]:
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     if not (is_here(OLDER) or is_whole()):
-        pytest.skip(f"this clone lacks the commit {OLDER}: `git fetch --unshallow` brings it")
+        pytest.skip(f"this clone lacks the commit {OLDER}: `git fetch --unshallow` fetches it")
     home = tmp_path_factory.mktemp("old")
     wheel = build_wheel(OLDER, home / "built")
     environment = environment_for(wheel, home / "venv")

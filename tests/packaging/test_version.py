@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that every place has the same version, and which tags are refused."""
+"""Tests that every place has the same version, and which tags are refused."""
 
 from __future__ import annotations
 

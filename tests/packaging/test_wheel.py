@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds what the wheel contains, that an installed wheel works, and which builds are refused."""
+"""Tests what the wheel contains, that an installed wheel works, and which builds are refused."""
 
 from __future__ import annotations
 

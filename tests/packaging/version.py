@@ -53,7 +53,7 @@ _POM = "{http://maven.apache.org/POM/4.0.0}"
 
 
 def without_address(project: str, pom: str) -> Iterator[str]:
-    """Returns the places without the address of the repository, which the owner must add."""
+    """Yields the places without the address of the repository, which the owner must add."""
     if not re.search(r"^\[project\.urls\]\n(?:.+\n)*Repository = ", project, re.MULTILINE):
         yield "pyproject.toml has no Repository in [project.urls], to which README's links lead"
     found = ElementTree.fromstring(pom)
@@ -62,7 +62,7 @@ def without_address(project: str, pom: str) -> Iterator[str]:
 
 
 def objections(tag: str, places: dict[str, list[str]], changelog: str) -> Iterator[str]:
-    """Returns the reasons why this commit must not be released under a tag."""
+    """Yields the reasons why this commit must not be released under a tag."""
     for place, versions in places.items():
         if [f"v{version}" for version in versions] != [tag]:
             yield f"{place} has {' and '.join(versions) or 'no version'}"

@@ -105,7 +105,7 @@ def random_columns(random: Random) -> Columns:
 
 
 def inside(kind: Type) -> Iterator[Column]:
-    """Returns the columns of a type at every level."""
+    """Yields the columns of a type at every level."""
     if isinstance(kind, Struct):
         yield from every(kind.columns)
     elif isinstance(kind, Array):

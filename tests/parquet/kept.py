@@ -56,7 +56,7 @@ NewPath = Callable[[tuple[str, ...]], tuple[str, ...] | None]
 def differences(
     source: ParquetFile, copy: ParquetFile, *, new_names: dict[str, str], dropped: set[str]
 ) -> Iterator[str]:
-    """Returns the differences of a copy, each as a line.
+    """Yields the differences of a copy, each as a line.
 
     Args:
         source: The file that was copied.

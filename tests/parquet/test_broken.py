@@ -130,16 +130,16 @@ def another_path(file: ParquetFile) -> None:
     number_column(file)[PATH].items = [NUMBER.encode()]
 
 
-def sorted_by_what_is_gone(file: ParquetFile) -> None:
+def sorted_by_a_missing_column(file: ParquetFile) -> None:
     order = Struct({1: 2, 2: False, 3: True}, {1: I32, 2: 1, 3: 1})
     group(file).put(SORTING, LIST, List(STRUCT, [order]))
 
 
-def one_order_more(file: ParquetFile) -> None:
+def one_order_too_many(file: ParquetFile) -> None:
     file.footer[COLUMN_ORDERS].items.append(file.footer[COLUMN_ORDERS].items[0])
 
 
-def an_index_of_the_other_column(file: ParquetFile) -> None:
+def index_of_another_column(file: ParquetFile) -> None:
     number(file).put(COLUMN_INDEX, I64, text(file)[COLUMN_INDEX])
 
 
@@ -176,7 +176,7 @@ SEEN_BY_THE_VALIDATOR: dict[str, tuple[Change, str]] = {
     "offset index's length": (add(number, OFFSET_INDEX_LENGTH, -1), "number: its offset index"),
     "column index": (add(number, COLUMN_INDEX, 3), "number: its column index"),
     "column index's length": (add(number, COLUMN_INDEX + 1, 1), "number: its column index"),
-    "column index of another": (an_index_of_the_other_column, "lies in the column index of"),
+    "column index of another": (index_of_another_column, "is in the column index of"),
     "page location": (page(1, 1, BY), "its offset index says"),
     "page location's size": (page(1, 2, 1), "its offset index says"),
     "page location's row": (page(1, 3, -1), "its pages begin with rows"),
@@ -191,10 +191,16 @@ SEEN_BY_THE_VALIDATOR: dict[str, tuple[Change, str]] = {
     "rows": (add(lambda file: file.footer, NUM_ROWS, 1), "the rows of its row groups do not add"),
     "column left": (another_column, "row group 1: its columns"),
     "old path": (another_path, "row group 1: its columns"),
-    "sorted by what is gone": (sorted_by_what_is_gone, "it is sorted by a column that it has not"),
-    "order left": (one_order_more, "its footer does not have one order for each column"),
-    "pages of two columns": (same_pages, "row group 1, text lies in row group 1, number"),
-    "bytes left": (unclaimed_bytes, "11 bytes between the offset index of row group"),
+    "sorted by a missing column": (
+        sorted_by_a_missing_column,
+        "it is sorted by a column that it lacks",
+    ),
+    "one order too many": (
+        one_order_too_many,
+        "its footer does not have one order for each column",
+    ),
+    "pages of two columns": (same_pages, "row group 1, text is in row group 1, number"),
+    "unclaimed bytes": (unclaimed_bytes, "11 bytes between the offset index of row group"),
     "first magic number": (no_magic, "it does not begin with the magic number"),
     "field id": (field_id, "its schema has field ids"),
 }

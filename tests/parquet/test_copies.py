@@ -233,7 +233,7 @@ def sparks_sources() -> dict[tuple[str, str], dict[str, Rows]]:
     return {}
 
 
-NO_ROWS = "{key} = 'none has it'"
+NO_ROWS = "{key} = 'no row has it'"
 CONDITIONS = [
     "true",
     "{row} BETWEEN 151 AND 154",

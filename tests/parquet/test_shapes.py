@@ -634,7 +634,7 @@ UNKNOWN: dict[str, Callable[[ParquetFile], object]] = {
     # A text as long as the replacement character that Java would read.
     "text that is none": lambda file: file.footer.put(CREATED_BY, BINARY, b"\xf0\x9f\x98"),
     "beside an extension": lambda file: in_turn(file, EXTENSIONS["footer"], UNKNOWN["column"]),
-    "an extension that is no binary": lambda file: file.footer.put(EXTENSION, I32, 1),
+    "an extension that is not a binary": lambda file: file.footer.put(EXTENSION, I32, 1),
     "a signature behind": lambda file: setattr(file, "bytes", lambda: signed(file)),
 }
 

@@ -52,7 +52,7 @@ LEGACY_CONF = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
-# Spark lacks the codec, and copies such a file all the same.
+# Spark lacks the codec, but a removal copies the file.
 BROTLI = "pyarrow, brotli"
 
 PYARROW: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
  * The system property {@code late.fault} names the fault.
  *
  * <p>{@code FAILED}: the log entry is written, and the write throws. {@code TAKEN}: the log entry is
- * written, and the answer is that the entry existed. {@code LATE}: a listing lacks the newest log
+ * written, and the response is that the entry existed. {@code LATE}: a listing lacks the newest log
  * entry.
  */
 public class LateFileSystem extends RawLocalFileSystem {

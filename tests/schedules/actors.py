@@ -233,7 +233,7 @@ _ARMED_AT = {Fault.FAILED: Step.COMMIT, Fault.TAKEN: Step.COMMIT, Fault.LATE: St
 
 
 def signatures(run: Run, commits: list[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:
-    """Returns the versions since the start of the schedule, with the statements that made them."""
+    """Yields the versions since the start of the schedule, with the statements that made them."""
     for version, commit in enumerate(commits):
         if version > run.first_version:
             infos = [action["commitInfo"] for action in commit if "commitInfo" in action]

@@ -650,17 +650,15 @@ UNTRACK = Act(
     lambda before, moment: replace(before, flag=None),
     has_parts=True,
 )
-RESTORE = Act("restore", _restore, lambda before, moment: before.brought_back(moment.early))
+RESTORE = Act("restore", _restore, lambda before, moment: before.replaced_by(moment.early))
 RESTORE_MAPPED = Act(
     "restore of the mapped version",
     lambda stage, number: stage.sql(
         f"RESTORE TABLE {{t}} TO VERSION AS OF {stage.original.mapped_version}"
     ),
-    lambda before, moment: before.brought_back(moment.mapped),
+    lambda before, moment: before.replaced_by(moment.mapped),
 )
-CLONE_OVER = Act(
-    "clone over", _clone_over, lambda before, moment: before.brought_back(moment.early)
-)
+CLONE_OVER = Act("clone over", _clone_over, lambda before, moment: before.replaced_by(moment.early))
 
 WRITERS = (
     UPDATE,

@@ -65,8 +65,8 @@ class Fault(Enum):
     """Lists what goes wrong once while an actor commits: in the storage, or in its driver."""
 
     FAILED = "the log entry is written, and the writing fails"
-    TAKEN = "the log entry is written, and the answer is that it was there"
-    LATE = "a listing of the log has not the newest entry"
+    TAKEN = "the log entry is written, and the response is that it existed"
+    LATE = "a listing of the log lacks the newest entry"
     KILLED = "the driver is killed where it is held"
 
 
@@ -179,7 +179,7 @@ PARTITIONS = Danger(
     ("used", "free"),
     has_partitions=True,
 )
-BROUGHT_BACK = Danger(
+RESTORED_COLUMNS = Danger(
     (REMOVE_MAPPING,),
     (Step.COMMIT,),
     tuple((act, *rows) for act in (RESTORE, CLONE_OVER) for rows in ((), (INSERT,), (UPDATE,))),
@@ -208,7 +208,7 @@ def schedule(seed: int) -> Schedule:
         return _read(random, seed) if is_read else _dangerous(random, seed, PARTITIONS)
     random = Random(f"brought back {seed}")
     if random.random() < 0.02:
-        return _dangerous(random, seed, BROUGHT_BACK)
+        return _dangerous(random, seed, RESTORED_COLUMNS)
     random = Random(seed)
     if random.random() < 0.4:
         return _dangerous(random, seed, random.choice(DANGERS))

@@ -19,7 +19,7 @@ from tests.support.removal import NONE_MODE, setting
 MAPPINGS = ("plain", "free", "used", "removed")
 """Never mapped; mapped without changes; renamed and dropped; the same after a removal."""
 DROPPED = "dropped"
-"""Mapped with a dropped column and no renamed one, so RESTORE brings back equal names."""
+"""Mapped with a dropped column and no renamed one, so RESTORE restores equal names."""
 
 KEY = Column("k", "k")
 

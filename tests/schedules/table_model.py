@@ -36,7 +36,7 @@ class Model:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     is_mapped: bool | None = False
-    """None if both are right."""
+    """None if both values are allowed."""
     flag: str | None = None
     """None if the table is untracked."""
 
@@ -101,7 +101,7 @@ class Model:
             raise Impossible(f"{name} exists")
         return replace(self, columns=(*self.columns, Column(name, identity)))
 
-    def brought_back(self, other: Model) -> Model:
+    def replaced_by(self, other: Model) -> Model:
         """Returns the model with the columns, the rows and the mode of another (RESTORE, CLONE)."""
         result = replace(self, columns=other.columns, rows=other.rows, is_mapped=other.is_mapped)
         if not self.is_tracked or self.flag == "true":

@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.catalog.DeltaCatalog;
 
-/** Delta's catalog, which does not give {@code eve} the table {@code secret}. */
+/** Refuses to load the table {@code secret} for the user {@code eve}. */
 public class DenyingCatalog extends DeltaCatalog {
   @Override
   public Table loadTable(Identifier identifier) {

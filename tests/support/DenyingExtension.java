@@ -18,8 +18,8 @@ import scala.runtime.BoxedUnit;
 /**
  * Denies the user {@code eve} the table {@code secret}, by its name and by its path.
  *
- * <p>The session's setting {@code test.user} says who asks, {@code test.denied} by what eve is
- * refused: {@code check}, {@code optimizer}, or by {@link DenyingCatalog}, {@code catalog}.
+ * <p>The session's setting {@code test.user} is the user. {@code test.denied} is the part of Spark
+ * that refuses: {@code check}, {@code optimizer}, or {@code catalog} ({@link DenyingCatalog}).
  */
 public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   private static final String SECRET = "secret";
@@ -72,7 +72,7 @@ public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, 
     }
   }
 
-  /** A rule that looks into a plan as Kyuubi's for Ranger does, which is one of the optimizer. */
+  /** An optimizer rule that checks a plan, as Kyuubi's rule for Ranger does. */
   private static final class Authorization extends Rule<LogicalPlan> {
     private final SparkSession session;
 

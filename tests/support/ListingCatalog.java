@@ -10,9 +10,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * A {@code PathCatalog} on a local disk that lists what it has. A folder with a log or a file {@code
- * _foreign}, {@code _refused} or {@code _slow} in it is a table, any other one a schema; one with
- * {@code _denied} is not listed, one with {@code _flat} knows nothing of schemas below it.
+ * A {@code PathCatalog} on a local disk that lists its tables and schemas. A folder that contains a
+ * log or a file {@code _foreign}, {@code _refused} or {@code _slow} is a table. Other folders are
+ * schemas. A folder with {@code _denied} is not listed, and one with {@code _flat} has no schemas.
  */
 public class ListingCatalog extends PathCatalog implements SupportsNamespaces {
   private File root;

@@ -8,11 +8,12 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
 
 /**
- * The local disk under a scheme of its own, reached through streams, that does wrong what the files
- * of a folder say, which tests write: the system property `odd.folder` names it.
+ * Serves the local disk under another scheme, with faults. Tests write a file for each fault into
+ * the folder that the system property `odd.folder` names.
  *
- * <p>`fail-N`: a new data file breaks off after some bytes, and N goes; but `spare-N` goes first,
- * for a file that does not. `gate`: while it is there, one new data file is not closed, and `waiting` tells of it.
+ * <p>`fail-N`: the write of a new data file fails after some bytes, and deletes `fail-N`. If a
+ * `spare-N` exists, the write deletes the `spare-N` and succeeds. `gate`: while this file exists,
+ * one new data file is not closed, and the file `waiting` exists.
  */
 public class OddFileSystem extends RawLocalFileSystem {
   public static final URI ROOT = URI.create("odd:///");

@@ -7,13 +7,13 @@ import org.apache.spark.sql.connector.catalog.*;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** A catalog beside the session's: {@code a.b} is the Delta table in the folder a/b of its root. */
+/** A catalog in which {@code a.b} is the Delta table in the folder a/b of the catalog's root. */
 public class PathCatalog implements TableCatalog {
   private String name;
   private String root;
 
   public void initialize(String name, CaseInsensitiveStringMap options) {
-    // One that calls itself otherwise than the session calls it.
+    // The catalog may have another name than in the session.
     this.name = options.getOrDefault("alias", name);
     this.root = options.get("root");
   }

@@ -10,8 +10,8 @@ import org.apache.spark.sql.connector.catalog.*;
 import org.apache.spark.sql.connector.expressions.Transform;
 
 /**
- * Suggests column mapping for new tables and refuses RENAME COLUMN, as Unity Catalog does. It has
- * the session catalog's tables too, with the entries that Delta gets of them.
+ * Suggests column mapping for new tables and refuses RENAME COLUMN, as Unity Catalog does. It also
+ * loads the tables of the session catalog, with their entries.
  */
 public class UnityLikeCatalog extends PathCatalog {
   @Override

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the flag, the ids and the physical names of a commit against the reference model.
+"""Checks the flag, the ids and the physical names of a commit against the reference model.
 
 Each function returns claims: the name of a finding, and what was found.
 """
@@ -19,7 +19,7 @@ Claim = tuple[str, str]
 
 NO_TABLE = State((), "none", is_tracked=False)
 BROUGHT = ("RESTORE", "CLONE", "CONVERT")
-"""Operations that bring columns and files of another version or table."""
+"""Operations that add columns and files of another version or table."""
 ALIGNING = "sparkext.columnMapping.aligning"
 """A property of a table whose column mapping `align_names()` removes and enables again."""
 
@@ -33,7 +33,7 @@ class Change:
     metadata: Action
     operation: str
     restored: State | None
-    """The version that a RESTORE brings back, if it is known."""
+    """The version that a RESTORE restores, if it is known."""
 
     @property
     def is_brought(self) -> bool:
@@ -149,7 +149,7 @@ class KnownColumns:
 
 
 def _of_new_names(change: Change) -> Iterator[Claim]:
-    """Returns claims about the physical names of new columns."""
+    """Yields claims about the physical names of new columns."""
     before, after, is_new = change.before, change.after, change.before is NO_TABLE
     if is_new and "SELECT" not in change.operation:
         return  # CREATE TABLE .. LIKE copies names, and `commitInfo` does not show it
@@ -176,7 +176,7 @@ def _is_taken(state: State, path: Path) -> bool:
 
 
 def _nested_ids(kind: Any) -> Iterator[int]:
-    """Returns the ids of array elements, map keys and map values."""
+    """Yields the ids of array elements, map keys and map values."""
     if isinstance(kind, dict):
         yield from kind.get("metadata", {}).get("delta.columnMapping.nested.ids", {}).values()
         inner = (kind.get(key) for key in ("type", "elementType", "keyType", "valueType"))

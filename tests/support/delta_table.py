@@ -171,5 +171,5 @@ def refusal(condition: str | None = None) -> Iterator[Any]:
 
 
 def thrown(error: BaseException) -> Any:
-    """Returns the error of Delta. PySpark does not convert one that is no AnalysisException."""
+    """Returns the error of Delta. PySpark does not convert one that is not an AnalysisException."""
     return error.java_exception if isinstance(error, Py4JJavaError) else error

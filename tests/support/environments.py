@@ -86,7 +86,7 @@ def metadata_of(wheel: Path) -> Distribution:
 
 
 def requirements(package: Distribution, extra: str = "") -> Iterator[Requirement]:
-    """Returns the direct requirements of a package here, with or without an extra."""
+    """Yields the direct requirements of a package here, with or without an extra."""
     for requirement in map(Requirement, package.requires or []):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             yield requirement
@@ -121,7 +121,7 @@ def without_compiler(home: Path) -> dict[str, str]:
 
 
 def _java_home() -> str:
-    """Returns the home of Spark's Java, as Java reports it: a path may be a shim's."""
+    """Returns the home of Spark's Java from Java's settings, because a path may lead to a shim."""
     java_home = os.environ.get("JAVA_HOME")
     java = Path(java_home, "bin", "java") if java_home else "java"
     shown = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the files of a table, their statistics and their partition values against its schema.
+"""Checks the files of a table, their statistics and their partition values against its schema.
 
 Each function returns claims: the name of a finding, and what was found.
 """
@@ -73,7 +73,7 @@ def _fields(struct: Any) -> dict[str, Any]:
 def of_adds(
     table: Path, metadata: Action, adds: list[Action], new: list[Action]
 ) -> Iterator[Claim]:
-    """Returns claims about the files that a commit adds; `new` are those it has written."""
+    """Yields claims about the files that a commit adds; `new` contains those that it wrote."""
     schema = _schema(metadata["schemaString"])
     stored = {field["name"]: stored_name(field) for field in schema["fields"]}
     partitions = {stored.get(name, name) for name in metadata["partitionColumns"]}
@@ -129,7 +129,7 @@ def _wrong_statistics(stats: Action, found: pyarrow.parquet.FileMetaData) -> Ite
 
 
 def of_files(table: Path, metadata: Action, actions: Iterable[Action]) -> Iterator[Claim]:
-    """Returns claims about the columns in the footers of files."""
+    """Yields claims about the columns in the footers of files."""
     properties = metadata["configuration"]
     mode = properties.get("delta.columnMapping.mode", "none").lower()
     rows = {
@@ -184,7 +184,7 @@ Version = tuple[Action, Iterable[Action]]
 
 
 def of_values(table: Path, old: Version, new: Version) -> Iterator[Claim]:
-    """Returns a claim if a commit that must not change rows does, and the table is small."""
+    """Yields a claim if the rows of two versions differ. Large tables are not compared."""
     counts = []
     for metadata, adds in (old, new):
         adds = list(adds)
@@ -192,7 +192,7 @@ def of_values(table: Path, old: Version, new: Version) -> Iterator[Claim]:
         if sum(add["size"] for add in adds) > LARGEST or len(adds) > MOST_FILES:
             return
         broken = (vectors.problem(table, add.get("deletionVector")) for add in adds)
-        # For example, VACUUM deleted it
+        # VACUUM may have deleted a file.
         if any(footer(file) is None for file in files) or any(broken):
             return
         counts.append(Counter(map(_plain, rows(table, metadata, adds))))

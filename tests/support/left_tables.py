@@ -25,7 +25,7 @@ WITH_DEFECTS = ("golden", "engines")
 
 
 class LeftTables:
-    """Remembers what it read. After each test, it reads new commits and new tables only."""
+    """Stores the state of each table. After each test, it reads new commits and new tables only."""
 
     def __init__(self) -> None:
         self.home = Path()
@@ -132,7 +132,7 @@ class Folders:
         self._seen: dict[str, tuple[int, list[str]]] = {}
 
     def tables(self, folder: str) -> Iterator[str]:
-        """Returns each folder with a log. Tables contain no tables."""
+        """Yields each folder with a log. Tables contain no tables."""
         try:
             changed = os.stat(folder).st_mtime_ns
         except FileNotFoundError:  # a server or a session deletes its own folders

@@ -79,7 +79,7 @@ class ParquetFile:
         return {entry[1].decode(): entry[2].decode() if 2 in entry else None for entry in entries}
 
     def elements(self) -> Iterator[tuple[tuple[str, ...], Struct]]:
-        """Returns every element of the schema below the root, with its path."""
+        """Yields every element of the schema below the root, with its path."""
         elements = iter(self.schema)
 
         def walk(parents: tuple[str, ...], count: int) -> Iterator[tuple[tuple[str, ...], Struct]]:
@@ -110,7 +110,7 @@ def start(column: Struct) -> int:
 
 
 def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
-    """Returns the problems of a file that we wrote, each as a line.
+    """Yields the problems of a file that we wrote, each as a line.
 
     Args:
         file: The file.
@@ -144,9 +144,9 @@ def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
     ranges = [*ranges, (len(file.body), len(file.body), "the footer")]
     for (_, end, one), (begin, _, other) in pairwise(ranges):
         if begin < end:
-            yield f"{other} lies in {one}"
+            yield f"{other} is in {one}"
         if begin > end and whole:
-            yield f"{begin - end} bytes between {one} and {other} are of neither"
+            yield f"{begin - end} bytes between {one} and {other} belong to neither"
 
 
 def _group_problems(group: Struct, where: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _group_problems(group: Struct, where: str) -> Iterator[str]:
     if SORTING in group:
         orders = group[SORTING].items
         if not orders or any(order[1] >= len(columns) for order in orders):
-            yield f"{where}: it is sorted by a column that it has not"
+            yield f"{where}: it is sorted by a column that it lacks"
 
 
 def _chunk_problems(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds each commit of a table against the RFC, the protocol and the reference model.
+"""Checks each commit of a table against the RFC, the protocol and the reference model.
 
 Reads the log and the files by json and pyarrow, and shares no code with spark_ext.
 """

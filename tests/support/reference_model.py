@@ -42,7 +42,7 @@ Columns = tuple[Column, ...]
 def walk(
     columns: Columns, prefix: Path = (), *, physical: bool = False
 ) -> Iterator[tuple[Path, Column]]:
-    """Returns every column with its path, parents first."""
+    """Yields every column with its path, parents first."""
     for column in columns:
         path = (*prefix, str(column.physical) if physical else column.name)
         yield path, column
@@ -86,7 +86,7 @@ class State:
     columns: Columns
     mode: str  # none, name or id
     is_tracked: bool
-    # An untracked table may have a copy of the flag, made by a session without tracking
+    # An untracked table may have a copy of the flag, made by a session without tracking.
     flag: bool | None = None
     max_id: int = 0
     rows: tuple[Row, ...] = ()
@@ -192,7 +192,7 @@ class State:
     def _untracked_after(self, before: State, *, was_mapped: bool) -> State:
         """Returns this version with a true flag if it was mapped or if a stale flag was true.
 
-        RFC: enabling column mapping is no drop, so a false flag is kept.
+        RFC: enabling column mapping is not a drop, so a false flag is kept.
         """
         is_used = was_mapped or before.flag is True
         return replace(self, flag=True) if self.flag is not None and is_used else self

@@ -78,9 +78,8 @@ def warehouse_of(spark: SparkSession) -> Path:
 
 
 def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Removes work for several drivers: eight `readlink` for each commit and its checksum."""
-    # Removes work that only several drivers need: eight `readlink` for each commit.
-    if SPARK >= (4, 2):
+    """Removes work that only several drivers need: eight `readlink` for each commit."""
+    if SPARK >= (4, 2):  # the class is in another package before 4.2
         builder.config(
             "spark.sql.streaming.checkpointFileManagerClass",
             "org.apache.spark.sql.execution.streaming.checkpointing."

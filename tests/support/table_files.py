@@ -44,7 +44,7 @@ def rows_in_files(log: TableLog) -> list[Row]:
 
 
 def rows(table: Path, metadata: Mapping[str, Any], adds: Iterable[Action]) -> Iterator[Row]:
-    """Returns the rows of some files by logical names, without nulls and without deleted rows."""
+    """Yields the rows of some files by logical names, without nulls and without deleted rows."""
     schema = json.loads(metadata["schemaString"])
     is_by_id = metadata["configuration"].get("delta.columnMapping.mode", "").lower() == "id"
     kinds = {stored_name(field): field["type"] for field in schema["fields"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for what other threads and processes do."""
+"""Waits for other threads and processes."""
 
 from __future__ import annotations
 

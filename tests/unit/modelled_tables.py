@@ -69,7 +69,7 @@ def compared(metadata: TableMetadata, features: frozenset[str], state: State) ->
 
 
 def file_of(metadata: TableMetadata) -> File:
-    """Returns what a write puts into a file: keys by the names that Parquet compares."""
+    """Returns the content of a written file: keys by the names that Parquet compares."""
     name = physical_name if is_mapped(metadata) else logical_name
     columns = walk(metadata.schema, name=name)
     return frozenset(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds long sentences and unwanted words in a Markdown page.
 
-A block of code and an address are no prose. Each heading, list item and cell of a table ends a
+A block of code and an address are not prose. Each heading, list item and cell of a table ends a
 sentence. A piece of inline code is one word.
 """
 
@@ -36,7 +36,7 @@ END = re.compile(r"(?<=[.!?:;])(?=\s|$)|·")
 
 
 def sentences(page: str) -> Iterator[str]:
-    """Returns the sentences of a page, with `x` for inline code."""
+    """Yields the sentences of a page, with `x` for inline code."""
     text = LINK.sub(r"\1", CODE.sub("x", FENCE.sub("", page)))
     paragraph: list[str] = []
     for line in [*text.splitlines(), ""]:
@@ -59,7 +59,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def objections(page: str) -> list[str]:
-    """Returns what to change in a page."""
+    """Returns the corrections for a page."""
     found = []
     for sentence in sentences(page):
         words = [word for word in sentence.split() if re.search(r"\w", word)]

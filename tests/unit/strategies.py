@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hypothesis strategies for column names, schemas, tables, and commits on tables.
 
-A new kind of schema or commit that a rule decides about is added here first.
+If a rule distinguishes a new kind of schema or commit, add the kind here first.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ FAULTS = ("no id", "no name", "same id", "same name", "no max", "low max")
 
 @st.composite
 def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
-    """Draws a mapped table with one fault more, if two of its columns can be confused."""
+    """Draws a mapped table with one more fault, unless both drawn columns are the same column."""
     paths = [path for path, _ in walk(table.schema)]
     victim, other = draw(st.sampled_from(paths)), draw(st.sampled_from(paths))
     fault = draw(st.sampled_from(FAULTS))

@@ -58,7 +58,7 @@ def remaining(where: AligningTable) -> tuple[str, ...]:
     return statements_left(where, to_name_mode=False)
 
 
-def test_tracked_table_is_tracked_anew_when_the_flag_is_true() -> None:
+def test_tracked_table_is_tracked_again_when_the_flag_is_true() -> None:
     assert remaining(MISLED) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
 
 

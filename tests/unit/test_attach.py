@@ -16,7 +16,7 @@ from spark_ext.launch.releases import USAGE_TRACKING_EXTENSION
 
 
 class Thrown:
-    """Stands for an exception of the JVM."""
+    """Imitates an exception of the JVM."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class Thrown:
 
 
 class Loader:
-    """Stands for a class loader that accepts no further jar, and loads all classes or none."""
+    """Imitates a class loader that accepts no further jar, and loads all classes or none."""
 
     def __init__(self, failure: str | None = None) -> None:
         self._failure = failure
@@ -58,7 +58,7 @@ def _jar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attach, "jar", lambda: Path("spark-ext.jar"))
 
 
-def test_class_path_that_takes_no_jar_is_refused() -> None:
+def test_class_path_that_accepts_no_jar_is_refused() -> None:
     with pytest.raises(SessionNotAttachableError) as refused:
         attach.add_jar(session(Loader("java.lang.ClassNotFoundException")))
 

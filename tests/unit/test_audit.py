@@ -168,7 +168,7 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
         [(name(ONE, None), {"features": (), "operation": "CLONE"})],
         [file("a", "x"), file("a", UUID)],
     ),
-    "a column that RESTORE brought back": (
+    "a column that RESTORE restored": (
         HEALTHY["RESTORE of a dropped column"],
         [file("a", "b")],
     ),
@@ -415,7 +415,7 @@ ONE_FINDING: dict[str, tuple[TableLog, tuple[str, int, str | None]]] = {
         ),
         ("mapping_keys_remain", 0, "a"),
     ),
-    "a dropped column comes back": (
+    "a dropped column is used again": (
         log_of(
             name({"a": "1 a", "b": f"2 {UUID}"}, "true"),
             name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
@@ -433,7 +433,7 @@ ONE_FINDING: dict[str, tuple[TableLog, tuple[str, int, str | None]]] = {
         log_of(name(TWO), table({"a": ""}, "none", "false")),
         ("drop_without_flag", 1, "b"),
     ),
-    "a flag that turns back in a drop": (
+    "a flag that becomes false in a drop": (
         log_of(name(TWO, "true"), name(ONE, **{MAX_COLUMN_ID: "2"})),
         ("flag_turned_back", 1, None),
     ),
@@ -463,7 +463,7 @@ def test_files_with_the_same_defect_are_one_finding() -> None:
     assert finding.message.startswith("5 file(s)")
 
 
-def test_unknown_columns_are_no_finding_when_the_log_starts_at_a_checkpoint() -> None:
+def test_unknown_columns_are_not_a_finding_when_the_log_starts_at_a_checkpoint() -> None:
     log = log_of(
         name(ONE), name(ONE), name(ONE, "true"), name({"a": "1 a", "b": f"4 {UUID}"}, "true")
     )
@@ -665,7 +665,7 @@ class TestApi:
 
 class TestResult:
     WORST = Finding(3, "uuid_missing", "`a\nb`", None, "It is <so>.", "Do that.")
-    OTHER = Finding(None, "file_missing", None, "part-0", "It is missing.", "Bring it.")
+    OTHER = Finding(None, "file_missing", None, "part-0", "It is missing.", "Restore it.")
     RISK = Finding(1, "misleading_name", "a", None, "It misleads.", "Align.", "risk")
 
     def test_text_has_a_table_and_then_each_remedy(self) -> None:
@@ -681,7 +681,7 @@ class TestResult:
             "  What to do: Do that.",
             "",
             "2. It is missing.",
-            "  What to do: Bring it.",
+            "  What to do: Restore it.",
         ]
 
     def test_findings_are_counted_by_severity(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that `make bench` loads and offers every bench."""
+"""Tests that `make bench` loads and offers every bench."""
 
 from __future__ import annotations
 

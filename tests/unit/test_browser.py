@@ -47,7 +47,7 @@ TRANSPARENT = "rgba(0, 0, 0, 0)"
 
 @dataclass(frozen=True)
 class Seen:
-    """Contains what a browser shows of a page."""
+    """Contains the visible parts of a page."""
 
     cells: list[dict[str, Any]]
     captions: list[str]
@@ -58,7 +58,7 @@ class Seen:
 
 
 def look(page: Path) -> Seen:
-    """Opens a page, and returns what the browser computed."""
+    """Opens a page, and returns the values that the browser computed."""
     page.write_text(page.read_text() + LOOK)
     assert BROWSER is not None
     profile = page.with_name("profile")

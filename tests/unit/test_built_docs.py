@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,11 +16,37 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import spark_ext
+from tests.unit.test_browser import BROWSER
 
 CHECKOUT = Path(__file__).parents[2]
 SPARK = ("delta", "py4j", "pyspark")
 # Maps a tag to the attribute whose address a browser fetches without a click.
 FETCHED = {"link": "href", "script": "src", "img": "src", "source": "srcset", "iframe": "src"}
+# Pages with tables and pictures that are too wide for a phone without the files of `docs/_static`.
+SHOWN = (
+    "README",
+    "docs/guide",
+    "docs/settings",
+    "docs/streams",
+    "docs/databricks",
+    "docs/benchmarks",
+)
+FRAME = '<iframe src="html/{}.html" style="width:400px;height:900px"></iframe>'
+PHONE = """<!doctype html>{frames}<script>
+addEventListener("load", () => {{
+  const edges = {{}};
+  for (const frame of document.querySelectorAll("iframe")) {{
+    const shown = "article table, img[src*='parquet-schema'], img[src*='which']";
+    frame.contentDocument.querySelectorAll(shown).forEach((each, at) => {{
+      edges[`${{frame.src}} ${{each.tagName}} ${{at}}`] = each.getBoundingClientRect().right;
+    }});
+  }}
+  const found = document.createElement("pre");
+  found.id = "found";
+  found.textContent = JSON.stringify(edges);
+  document.body.append(found);
+}});
+</script>"""
 # Hosts that Sphinx's scripts name in comments and in XML namespaces.
 HARMLESS = {"www.w3.org", "developer.mozilla.org", "snowballstem.org"}
 
@@ -131,3 +158,26 @@ def test_reference_contains_every_public_name(built: Path, pages: dict[Path, Pag
     public = {f"spark_ext.{name}" for name in spark_ext.__all__ if name != "__version__"}
 
     assert public - pages[built / "docs" / "reference.html"].places == set()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome is on PATH")
+def test_tables_and_pictures_fit_a_phone(built: Path) -> None:
+    assert BROWSER is not None
+    page = built.with_name("phone.html")
+    page.write_text(PHONE.format(frames="".join(map(FRAME.format, SHOWN))))
+    options = [
+        *("--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"),
+        *("--virtual-time-budget=5000", f"--user-data-dir={built.with_name('profile')}"),
+    ]
+
+    finished = subprocess.run(
+        [BROWSER, *options, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    (found,) = re.findall(r'<pre id="found">(.*)</pre>', finished.stdout)
+    right_edges = json.loads(unescape(found))
+    assert len(right_edges) > 2 * len(SHOWN)
+    assert {what: edge for what, edge in right_edges.items() if edge > 400} == {}

@@ -136,7 +136,7 @@ class TestColumnsOfAMappedTable:
 
         assert versions(*steps)[("b",)] == (2, None)
 
-    def test_types_and_order_are_no_events(self) -> None:
+    def test_types_and_order_are_not_events(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", name_mode({"a": "1 a", "b": "2 b"})),
             ("CHANGE COLUMN", name_mode({"b": "2 b", "a": {"column": "1 a", "type": "string"}})),
@@ -145,7 +145,7 @@ class TestColumnsOfAMappedTable:
         assert after_the_first(*steps) == []
 
     @pytest.mark.parametrize("id", ["1", None, 1.5, True, [1]], ids=repr)
-    def test_column_is_another_one_when_its_id_is_no_number(self, id: Any) -> None:
+    def test_column_is_another_one_when_its_id_is_not_a_number(self, id: Any) -> None:
         # A column that cannot be compared may have been dropped, as for the flag.
         def with_id(name: str) -> TableMetadata:
             metadata = {COLUMN_ID: id, PHYSICAL_NAME: "a"}
@@ -215,7 +215,7 @@ class TestWithoutMapping:
         assert after_the_first(*steps) == [(2, "rename", 2, ("b",), ("c",))]
         assert versions(*steps) == {("a",): (0, None), ("c",): (0, 2)}
 
-    def test_remaining_mapping_keys_are_no_names(self) -> None:
+    def test_remaining_mapping_keys_are_not_names(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", table({"a": "1 x"}, "none")),
             ("FOREIGN", table({"a": "2 y"}, "none")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `copy_plan` and of the answer that the JVM receives."""
+"""Tests `copy_plan` and the answer that the JVM receives."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ PLAN_OF_X = {"struct": [column(2, "col-2", "x")]}
     [
         ("decimal(10,2)", None),
         ("variant", None),
-        # A user-defined type, whose inner fields are no columns of the table.
+        # The inner fields of a user-defined type are not columns of the table.
         ({"type": "udt", "class": "Point", "sqlType": X}, None),
         ({"type": "array", "elementType": "string"}, {"array": None}),
         (
@@ -191,7 +191,7 @@ def test_columns_with_the_same_place_in_files_are_refused(
     ("columns", "mode"),
     [
         (TWIN_IDS, "name"),
-        # Columns of different structs.
+        # The columns are in different structs.
         ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-1"}}}, "name"),
         ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "1 col-3"}}}, "id"),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that `make demo` shows the output of Ivy and Spark only if it fails."""
+"""Tests that `make demo` shows the output of Ivy and Spark only if it fails."""
 
 from __future__ import annotations
 

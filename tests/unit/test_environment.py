@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that the environment of a pair is made once, and again when its inputs change."""
+"""Tests that the environment of a pair is made once, and again when its inputs change."""
 
 from __future__ import annotations
 

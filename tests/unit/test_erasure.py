@@ -139,7 +139,7 @@ def test_missing_live_file_is_unknown_and_must_be_restored_before_a_purge() -> N
 
     assert (column.gone, column.unknown_files) == (False, FileCount(1, 10))
     assert statements(column) == [("BY HAND", None)]
-    assert "Bring back" in column.steps[0].statement
+    assert "Restore" in column.steps[0].statement
     assert [step for step, _ in statements(with_data)] == ["BY HAND", "VACUUM"]
     of_source = data(LIVE, columns=None, problem=MISSING, source="file:/source")
     steps = statements(only(folder(files=(of_source,))))
@@ -161,7 +161,7 @@ def nested(**fields: str) -> TableMetadata:
     return table({"s": inner}, "name", "true")
 
 
-def test_column_in_array_of_structs_is_found_and_elements_are_no_columns() -> None:
+def test_column_in_array_of_structs_is_found_and_elements_are_not_columns() -> None:
     whole = log(("CREATE TABLE", nested(x="2 x", y="3 y")), ("DROP COLUMNS", nested(x="2 x")))
     file = data(LIVE, "s", ("s", "element"), ("s", "element", "x"), ("s", "element", "y"))
     column = only(folder(whole, files=(file,)))
@@ -301,7 +301,7 @@ def test_expression_of_another_column_may_contain_a_dropped_column() -> None:
     assert (column.commits, column.gone) == (1, False)
 
 
-def test_column_is_not_dropped_when_restore_brought_it_back() -> None:
+def test_column_is_not_dropped_when_restore_restored_it() -> None:
     back = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("RESTORE", BOTH))
 
     assert paths(folder(back, files=(data(LIVE, "a", "b"),))) == []
@@ -368,7 +368,7 @@ def test_restored_column_has_the_name_from_before_its_rename() -> None:
     assert [(row.version, row.gone) for row in found] == [(6, True), (1, False)]
 
 
-def test_restore_to_a_version_before_the_log_brings_no_known_column() -> None:
+def test_restore_to_a_version_before_the_log_adds_no_known_column() -> None:
     one, both = table({"a": ""}), table({"a": "", "b": ""})
     steps = (("WRITE", both), ("WRITE", one), ("WRITE", both), ("WRITE", one), ("RESTORE", both))
 

@@ -85,7 +85,7 @@ def test_report_is_complete_when_no_data_remains(verdict: str, complete: bool) -
 
 
 @pytest.mark.parametrize("reason", ["OTHER_FORMAT", "INTERRUPTED"])
-def test_report_with_a_table_that_was_not_read_is_no_proof(reason: str) -> None:
+def test_report_with_a_table_that_was_not_read_is_not_a_proof(reason: str) -> None:
     found = replace(
         report(of("NEVER_HAD"), TableErasure(table="other", not_read=reason)),
         where=("s1", "/data"),
@@ -257,7 +257,7 @@ def test_only_steps_of_columns_with_the_name_are_applied() -> None:
     ("text", "column"),
     [("no JSON", "b"), ("{}", "b"), ("[]", "b"), (None, "c"), (None, None), ("format", "b")],
 )
-def test_file_that_is_no_certificate_of_the_column_is_refused(
+def test_file_that_is_not_a_certificate_of_the_column_is_refused(
     tmp_path: Path, text: str | None, column: str | None
 ) -> None:
     file = tmp_path / "c.json"

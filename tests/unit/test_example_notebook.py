@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that the committed notebook is valid, executed, and independent of a machine."""
+"""Tests that the committed notebook is valid, executed, and independent of a machine."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ class TableHistory(RuleBasedStateMachine):
         source: Version = NO_TABLE,
         **how: bool,
     ) -> None:
-        """Commits what the rules make of a statement, compares it with the model, and writes."""
+        """Commits a statement by the rules, compares the result with the model, and writes."""
         old = self.now
         new = fake_delta.assigned(old.metadata, proposed, **how)
         features = old.features if features is None else features

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that docs/for-engines.md lists exactly the checks and tables of docs/golden."""
+"""Tests that docs/for-engines.md lists exactly the checks and tables of docs/golden."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMIT = 200_000
 
 
 def checks_of(state: dict[str, Any]) -> Iterator[str]:
-    """Returns the checks of a table: of its reads, its history and its next writes."""
+    """Yields the checks of a table: of its reads, its history and its next writes."""
     for part in (state["reads"], *state["made"], *state["writes"]):
         yield from part["checks"]
 

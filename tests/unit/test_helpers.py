@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that helpers are in the folder that uses them, or in `tests/support`."""
+"""Tests that helpers are in the folder that uses them, or in `tests/support`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def folder_of(file: Path) -> str:
 
 
 def helpers(file: Path) -> Iterator[Path]:
-    """Returns the files below `tests` that a file imports."""
+    """Yields the files below `tests` that a file imports."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
             names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]

@@ -247,7 +247,7 @@ def test_table_begins_only_while_its_time_fits() -> None:
     budget.end(planned("t", "COPY", 100), 2.0, 100, failed=False)
     assert budget.refusal(planned("t", "COPY", 300), 4.0) is None
     assert budget.refusal(planned("t", "COPY", 301), 4.0) == TIME
-    # The rate of copies says nothing about metadata, nor does a failure.
+    # The rate of copies does not apply to metadata or to failures.
     budget.end(planned("t", "METADATA"), 100.0, None, failed=True)
     assert budget.refusal(planned("t", "METADATA"), 9.9) is None
     # A table that another driver removed says nothing about the rate either.
@@ -423,7 +423,7 @@ def test_sums_count_changed_files_or_the_upper_bound() -> None:
     assert sums["NOT_BEGUN"].size_in_bytes == 300
 
 
-def test_report_has_the_earliest_time_to_come_back() -> None:
+def test_report_has_the_earliest_time_of_the_next_call() -> None:
     early = replace(RESULTS[5], come_back=LATER)
     late = replace(RESULTS[5], come_back=LATER + timedelta(hours=1))
     report = replace(REPORT, tables=(late, RESULTS[0], early))

@@ -98,7 +98,7 @@ def test_report_that_is_a_folder_is_refused(tmp_path: Path) -> None:
         output_file([".csv"], str(tmp_path / "out.csv"))
 
 
-def test_writers_of_one_report_use_files_of_their_own(tmp_path: Path) -> None:
+def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     while_written: list[list[Path]] = []
 
@@ -263,7 +263,9 @@ def progress(*, finished: bool = False) -> LakehouseProgress:
     )
 
 
-def test_progress_for_schedulers_is_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_for_schedulers_has_an_object_per_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     callback = run_progress.callback("json")
     assert callback is not None
 
@@ -301,5 +303,5 @@ def test_progress_in_a_terminal_replaces_its_line(
     assert last == f"{first}\n"
 
 
-def test_no_progress_is_no_callback() -> None:
+def test_no_progress_means_no_callback() -> None:
     assert run_progress.callback("none") is None

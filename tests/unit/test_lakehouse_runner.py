@@ -50,7 +50,7 @@ def done(row: SurveyedTable) -> SurveyedTable:
 
 @dataclass
 class Session(ConnectSession):
-    """Contains what a run uses of a session of Spark Connect."""
+    """Contains the parts of a Spark Connect session that a run uses."""
 
     rows: dict[str, SurveyedTable] = field(
         default_factory=lambda: {row.table: row for row in (A, B)}
@@ -124,7 +124,7 @@ def outcomes(run: Runner) -> list[str]:
     ("max_bytes", "expected"),
     [(None, ["DONE", "DONE"]), (299, ["NOT_BEGUN", "DONE"])],
 )
-def test_bytes_of_a_table_are_counted_at_its_begin(
+def test_bytes_of_a_table_are_counted_when_it_begins(
     session: Session, max_bytes: int | None, expected: list[str]
 ) -> None:
     # Another writer renamed a column after the survey.
@@ -381,7 +381,7 @@ def test_signal_after_the_survey_begins_no_table(surveyed: Session) -> None:
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
-def test_time_to_come_back_is_right_across_the_end_of_summer_time(
+def test_time_of_the_next_call_is_right_across_the_end_of_summer_time(
     monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
     monkeypatch.setenv("TZ", zone)

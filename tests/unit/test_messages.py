@@ -68,16 +68,16 @@ class TestShape:
     @pytest.mark.parametrize(
         ("change", "path", "problem"),
         [
-            ({"isNew": 1}, "$.isNew", "is no bool"),
-            ({"inner": []}, "$.inner", "is no dict or NoneType"),
-            ({"inner": {"size": 1}}, "inner", "is no object of ['fileName', 'size']"),
-            ({"inner": {**INNER, "size": True}}, "inner.size", "is no int or NoneType"),
-            ({"many": {}}, "$.many", "is no list"),
-            ({"many": [INNER, None]}, "many", "is no object of ['fileName', 'size']"),
-            ({"many": [{**INNER, "size": "1"}]}, "many.size", "is no int or NoneType"),
-            ({"paths": [["a", None]]}, "paths", "has a value that is no string"),
-            ({"features": "c"}, "$.features", "is no list or NoneType"),
-            ({"features": [7]}, "features", "has a value that is no string"),
+            ({"isNew": 1}, "$.isNew", "is not of type bool"),
+            ({"inner": []}, "$.inner", "is not of type dict or NoneType"),
+            ({"inner": {"size": 1}}, "inner", "is not an object of ['fileName', 'size']"),
+            ({"inner": {**INNER, "size": True}}, "inner.size", "is not of type int or NoneType"),
+            ({"many": {}}, "$.many", "is not of type list"),
+            ({"many": [INNER, None]}, "many", "is not an object of ['fileName', 'size']"),
+            ({"many": [{**INNER, "size": "1"}]}, "many.size", "is not of type int or NoneType"),
+            ({"paths": [["a", None]]}, "paths", "has a value that is not a string"),
+            ({"features": "c"}, "$.features", "is not of type list or NoneType"),
+            ({"features": [7]}, "features", "has a value that is not a string"),
         ],
     )
     def test_refusal_names_path_and_problem(

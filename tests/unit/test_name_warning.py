@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds when a change warns: a new name is the physical name of another column."""
+"""Tests when a change warns: a new name is the physical name of another column."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ QUIET = {
     "letter case alone": ({"city": "1 city"}, {"City": "1 city"}),
     "a column with a UUID": (RENAMED, {"town": "1 city", "fare": f"2 {UUID}"}),
     "the same name elsewhere": (RENAMED, {**RENAMED, **struct({"city": f"2 {UUID}"})}),
-    "what was so before": (MISLED, {**MISLED, "fare": f"3 {UUID}"}),
-    "what was so before, renamed": (MISLED, {"place": "1 city", "city": f"2 {UUID}"}),
-    "a way out": (MISLED, {"town": "1 city", "burg": f"2 {UUID}"}),
+    "an earlier ambiguity": (MISLED, {**MISLED, "fare": f"3 {UUID}"}),
+    "an earlier ambiguity and a rename": (MISLED, {"place": "1 city", "city": f"2 {UUID}"}),
+    "a rename that ends the ambiguity": (MISLED, {"town": "1 city", "burg": f"2 {UUID}"}),
 }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the jobs of the nightly workflow, the releases that it finds, and its issue."""
+"""Tests the jobs of the nightly workflow, the releases that it finds, and its issue."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_maven_reports_which_jars_exist(
     )
 
     assert fetch_delta_jar("5.0.0", "4.2", maven)
-    assert fetch_delta_jar("5.0.0", "4.2", ["false"])  # the jar exists by now
+    assert fetch_delta_jar("5.0.0", "4.2", ["false"])  # the jar exists
     assert not fetch_delta_jar("6.0.0", "4.2", maven)
     with pytest.raises(ValueError, match=r"delta-spark_4.2_2.13 7.0.0"):
         fetch_delta_jar("7.0.0", "4.2", maven)

@@ -86,7 +86,7 @@ def assert_serves(process: subprocess.Popen[str]) -> None:
     assert answer["error"]["condition"] == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
 
 
-def last_words(process: subprocess.Popen[str]) -> str:
+def output_of_failed_start(process: subprocess.Popen[str]) -> str:
     """Returns the output of a process that fails to start."""
     with process:
         out, err = process.communicate(f"{TOKEN}\n", timeout=SECONDS)
@@ -147,7 +147,7 @@ def test_old_python_is_reported_before_any_import(jar: Path, tmp_path: Path) -> 
         "    assert not {'py4j', 'spark_ext'} & set(sys.modules)\n"
     )
 
-    output = last_words(start(script, tmp_path))
+    output = output_of_failed_start(start(script, tmp_path))
 
     assert "3.9.18" in output
     assert sys.executable in output
@@ -174,6 +174,6 @@ def old_pythons() -> list[Path]:
 
 @pytest.mark.parametrize("python", old_pythons(), ids=lambda python: python.parts[-3])
 def test_real_old_python_is_reported(jar: Path, tmp_path: Path, python: Path) -> None:
-    output = last_words(start(jar, tmp_path, str(python)))
+    output = output_of_failed_start(start(jar, tmp_path, str(python)))
 
     assert output.split()[-1] == python.parts[-3]

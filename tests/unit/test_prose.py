@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the sentences of pages, error texts and help texts to the rules for prose."""
+"""Tests that pages, error texts and help texts keep the rules for prose."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_sentences_end_at_stops_cells_items_and_headings() -> None:
     ]
 
 
-def test_code_is_no_sentence() -> None:
+def test_code_is_not_a_sentence() -> None:
     assert list(sentences("```sql\nSELECT gone\n```\n")) == []
 
 

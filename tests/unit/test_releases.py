@@ -59,7 +59,7 @@ def test_old_spark_is_refused(spark: str, scala: str, named: str) -> None:
         ("4.1.0", "delta-spark_2.13:4.4.0", "4.4.0 for Spark 4.2"),
         ("4.2.0", "delta-spark_4.2_2.13:4.3.1", "4.3.1"),
         ("4.3.0", "delta-spark_4.3_2.13:4.4.0", "4.4.0"),
-        ("4.2.0", "delta-spark_4.2_2.13:4.4.1", "4.4.1, of which there are no jars"),
+        ("4.2.0", "delta-spark_4.2_2.13:4.4.1", "4.4.1, for which there are no jars"),
         ("4.2.0", "delta-spark_2.12:3.3.2", "3.3.2 of Scala 2.12"),
     ],
 )

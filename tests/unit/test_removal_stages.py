@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the removal stages through the request of the JVM."""
+"""Tests the removal stages through the request of the JVM."""
 
 from __future__ import annotations
 

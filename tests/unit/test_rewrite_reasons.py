@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the reasons to change files, and of the answer that the JVM receives."""
+"""Tests the reasons to change files, and the answer that the JVM receives."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_reserved_column_name_is_refused(
         {"_change_type": "1 _change_type"},
     ],
 )
-def test_internal_name_that_is_never_confused_is_accepted(columns: dict[str, Any]) -> None:
+def test_internal_name_that_no_reader_confuses_is_accepted(columns: dict[str, Any]) -> None:
     assert reasons(table(columns, "name", "false")) == []
 
 

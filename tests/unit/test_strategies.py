@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that the strategies make tables and commits that Delta would accept."""
+"""Tests that the strategies make tables and commits that Delta would accept."""
 
 from __future__ import annotations
 

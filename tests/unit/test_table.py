@@ -208,7 +208,7 @@ class TestStatus:
 
 
 class Thrown:
-    """Stands for an exception of the JVM without a condition, which PySpark passes on."""
+    """Imitates an exception of the JVM without a condition, which PySpark passes on."""
 
     _target_id = "o1"
 
@@ -244,7 +244,7 @@ class TestFailingStatement:
 
         assert refused.value is session.failure
 
-    def test_statement_that_waits_for_the_retention_period_is_no_error(self) -> None:
+    def test_statement_that_waits_for_the_retention_period_is_not_an_error(self) -> None:
         stages = self.remove_mapping(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
 
         assert not stages[0].reached

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the allowed imports of each room, and of the modules that a process loads.
+"""Tests the allowed imports of each room, and the modules that a process loads.
 
 `python tests/unit/test_walls.py` writes the rooms below into the tables of CONTRIBUTING.
 """

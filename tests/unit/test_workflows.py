@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds that the workflows parse, run existing programs, and have only the rights they need."""
+"""Tests that the workflows parse, run existing programs, and have only the rights they need."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def every(key: str) -> list[Any]:
 
 
 def commands(script: str) -> Iterator[list[str]]:
-    """Returns the commands of a step, including the commands inside `$(..)`."""
+    """Yields the commands of a step, including the commands inside `$(..)`."""
     inner = re.findall(r"\$\((.+?)\)", script)
     outer = re.sub(r"\w+=\$\(.+?\)", "true", script)
     for text in [*inner, *re.split(r"&&|\|\||;|\n", outer)]:

@@ -458,7 +458,7 @@ def test_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
     client = environment_for(client_wheel, tmp_path / "venv")
     programs = client.shell_programs()
     fetched = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(WHEELS)}
-    # This needs a file, because pyspark-client takes `python -c` for a run of its own doctests.
+    # This needs a file, because pyspark-client takes `python -c` for a run of its doctests.
     application = tmp_path / "app.py"
     application.write_text(blocks(SECTION, "python")[0] + TELL)
 

@@ -22,7 +22,7 @@ from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, stat
 
 @dataclass(frozen=True)
 class Seen:
-    """Contains what a session did, and where."""
+    """Contains the identity of a session, and its results on a table."""
 
     application: str
     jvm: int

@@ -191,7 +191,7 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
             added = before.get(known)
             if added is None and previous is not None and state.may_bring_columns:
                 added = ever.get(by_id if state.is_mapped else by_name)
-                # The log knows every column that a RESTORE can bring back, if it starts at 0.
+                # The log knows every column that RESTORE can restore, if it starts at 0.
                 is_known = state.operation == RESTORE and states[0].commit is not None
                 added = _BEFORE_THE_LOG if added is None and not is_known else added
             if added is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of live data files and of what their `add` actions say: existence, partitions, statistics.
+"""Checks of live data files and their `add` actions: existence, partitions and statistics.
 
 Source:
     Protocol, "Add File and Remove File" and "Writer Requirements for Column Mapping".
@@ -58,7 +58,7 @@ def file_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
 def file_unreadable(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds data files whose footer cannot be read, and broken deletion vectors.
 
-    A vector is broken if its length or checksum differs from what the log and its file say.
+    A vector is broken if its length or checksum differs from the values in the log and in its file.
 
     Source:
         Protocol, "Data Files", "Deletion Vector File Storage Format".

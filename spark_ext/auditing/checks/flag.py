@@ -56,8 +56,8 @@ def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
     """Finds columns that were dropped or renamed in a commit that kept the flag false.
 
     The id identifies a column of a mapped table, and the name if the commit removes column mapping.
-    Without column mapping, no column can be dropped while files keep it. If a whole struct is
-    concerned, only the struct is found.
+    Without column mapping, no column can be dropped while files keep it. If a whole struct was
+    dropped, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".
@@ -197,7 +197,7 @@ def flag_without_feature(state: State) -> str | None:
 
 
 def _changed(before: State, after: State) -> Iterator[tuple[Column, str]]:
-    """Yields the columns that a commit dropped or renamed, and what it did."""
+    """Yields the columns that a commit dropped or renamed, each with the change in words."""
     by_id = {column.id: column for column in after.columns if column.id is not None}
     names = {column.path for column in after.columns}
     dropped: set[Path] = set()

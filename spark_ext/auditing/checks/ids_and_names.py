@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what the history assigned to columns: ids, physical names and the highest id."""
+"""Checks of the ids, the physical names and the highest id that the history assigned."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
 def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns without a UUID that were added while the flag was true, or as it became true.
 
-    Columns keep their names if column mapping is enabled on an existing table, and RESTORE and
-    CLONE bring columns with names. If a whole struct is concerned, only the struct is found.
+    Columns keep their names if column mapping is enabled on an existing table, and the columns
+    of RESTORE and CLONE have names. If this holds for a whole struct, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Otherwise the physical column name must
@@ -168,7 +168,7 @@ def max_column_id_too_small(state: State) -> str | None:
 def max_column_id_decreased(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds versions of a mapped table with a lower `maxColumnId` than the version before.
 
-    On an untracked table a RESTORE or CLONE may bring the value of another time or table.
+    On an untracked table a RESTORE or CLONE may set the value of another version or table.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": it "must increase monotonically".

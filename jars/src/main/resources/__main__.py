@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -E spark-ext.jar`: the rule process, started from the jar that carries its modules.
+"""`python -E spark-ext.jar`: starts the rule process from the jar, which contains its modules.
 
-Any Python may be told to run this file, so that it says itself which are too old: it has no syntax
-and no import that some Python lacks. Of the jar's own modules, py4j's among them, the first places
-on `sys.path` are theirs; `-E` keeps PYTHONPATH from shadowing the standard library, and a script's
-directory takes the place of the working directory.
+A user may configure any Python, so this file has no syntax and no import that some Python lacks,
+and refuses old versions itself. The jar is first on `sys.path`, so its modules shadow others of the
+same name. `-E` ignores PYTHONPATH, and the jar replaces the working directory.
 """
 
 import os
@@ -17,7 +16,7 @@ def main():
         sys.exit(
             "The rule process needs Python 3.10 or later; " + sys.executable + " is Python " + found
         )
-    # The jar's own, whatever the interpreter has: one that is missing, old or broken is nobody's.
+    # The interpreter may lack py4j, or have an old or a broken one.
     sys.path.insert(0, os.path.join(sys.path[0], "META-INF", "python"))
     from spark_ext.process.__main__ import main as serve_rules
 

@@ -138,6 +138,6 @@ public final class SessionAttachment {
 
   private static UsageTrackingException notAttachable(Analyzer analyzer, Throwable cause) {
     return UsageTrackingErrors.sessionNotAttachable(
-        "its analyzer `" + analyzer.getClass().getName() + "` takes no further rule", cause);
+        "its analyzer `" + analyzer.getClass().getName() + "` accepts no further rule", cause);
   }
 }

@@ -19,8 +19,8 @@ import net.bytebuddy.implementation.FixedValue;
 import org.junit.jupiter.api.Test;
 
 /**
- * The extension on a class path with the versions of Spark 3.5 and Scala 2.12, and no other class
- * of Spark or Delta. A refusal that named such a class would end with an error of the JVM.
+ * Tests the extension on a class path with the version classes of Spark 3.5 and Scala 2.12, and no
+ * other class of Spark or Delta. A refusal that named another class would fail to load it.
  */
 class UnsupportedSparkTest {
   private static final String SPARK = "org.apache.spark.package$";

@@ -26,7 +26,7 @@ public final class CheckedParser implements ParserInterface {
   private final SparkSession session;
   private final ParserInterface parser;
 
-  /** Null until the first statement, since a session creates its parser before its rules. */
+  /** Null until the first statement, because a session creates its parser before its rules. */
   private volatile Boolean refuses;
 
   private CheckedParser(SparkSession session, ParserInterface parser) {

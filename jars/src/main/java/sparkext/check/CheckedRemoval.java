@@ -49,7 +49,7 @@ final class CheckedRemoval {
 
   private CheckedRemoval() {}
 
-  /** Throws what Delta would throw after it removed column mapping. */
+  /** Throws the error that Delta would throw after it removed column mapping. */
   static void refuse(LogicalPlan plan) {
     if (plan instanceof SetTableProperties set
         && set.table() instanceof ResolvedTable found
@@ -106,7 +106,7 @@ final class CheckedRemoval {
         new DeltaOperations.SetTableProperties(properties));
   }
 
-  /** Throws what Delta throws for the key of a property, whatever its value. */
+  /** Throws the error that Delta throws for the key of a property, for any value. */
   private static Object refuseKey(String key) {
     if (key.toLowerCase(Locale.ROOT).startsWith("delta.constraints.")) {
       throw UsageTrackingException.sneakyThrow(DeltaErrors.useAddConstraints());

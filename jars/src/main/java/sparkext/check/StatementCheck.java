@@ -9,10 +9,10 @@ import org.apache.spark.sql.delta.DeltaAnalysis;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Checks every plan, before Delta's rules hide what the user wrote: they replace CREATE TABLE LIKE
- * by a command with the properties of its source. The rule changes no plan.
+ * Checks every plan, before Delta's rules change the plan: they replace CREATE TABLE LIKE by a
+ * command with the properties of its source. The rule changes no plan.
  *
- * <p>This is a resolution rule, since such rules run in every session, and for builders as well as
+ * <p>This is a resolution rule, because such rules run in every session, for builders and for
  * statements. The analyzer of a Hive session, for example, omits the rules for hints. Rules run in
  * the order of the extensions: if ours follows Delta's, {@link CheckedParser} checks statements
  * earlier.
@@ -44,7 +44,7 @@ public final class StatementCheck extends Rule<LogicalPlan> {
     return plan;
   }
 
-  /** Throws if the plan names what only Delta may set, or bypasses Delta's catalog. */
+  /** Throws if the plan sets a property that only Delta may set, or bypasses Delta's catalog. */
   static void refuse(SparkSession session, LogicalPlan plan) {
     PropertyCheck.refuse(plan);
     DeltaConfiguration.requireCatalog(session, plan);

@@ -55,7 +55,7 @@ public final class JobNames {
   /**
    * Describes jobs on a table.
    *
-   * @param doing what the jobs do, for the description after the name of the table
+   * @param doing the purpose of the jobs, which follows the name of the table in the description
    */
   public static <T, E extends Exception> T described(
       SparkContext context, Object table, String doing, Jobs<T, E> jobs) throws E {

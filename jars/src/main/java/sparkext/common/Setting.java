@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession;
 import scala.Option;
 
 /**
- * The settings that {@code spark_ext/settings.json} declares, and the one parser of their values.
+ * The settings that {@code spark_ext/settings.json} declares, and the only parser of their values.
  *
  * <p>Every method that reads a value throws USAGE_TRACKING_INVALID_SETTING if the value does not
  * have the declared type.
@@ -96,7 +96,7 @@ public final class Setting {
     return choices;
   }
 
-  /** Spark's own booleans ignore white space and letter case too. */
+  /** Ignores white space and letter case, as Spark does for booleans. */
   private String oneOf(List<String> values, String text) {
     String value = text.strip().toLowerCase(Locale.ROOT);
     if (!values.contains(value)) {

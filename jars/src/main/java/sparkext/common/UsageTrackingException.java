@@ -13,8 +13,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * The exception that Java throws, with a condition of {@code spark_ext/conditions.json} or of
  * Delta.
  *
- * <p>It is an {@link AnalysisException}, since only that family reaches PySpark with its condition,
- * SQLSTATE and parameters. It stores the SQLSTATE: Spark would look it up in its own list.
+ * <p>It is an {@link AnalysisException}, because only this class reaches PySpark with its
+ * condition, SQLSTATE and parameters. It stores the SQLSTATE: Spark would look it up in its own
+ * list.
  */
 public final class UsageTrackingException extends AnalysisException {
   private static final long serialVersionUID = 1L;

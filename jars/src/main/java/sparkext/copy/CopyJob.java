@@ -32,7 +32,7 @@ public final class CopyJob {
   /** The time to open a file, as the bytes that are copied in that time. */
   private static final long OPEN_COST = 4L << 20;
 
-  /** A task with this many files or bytes outweighs its own cost. */
+  /** The copies of this many files or bytes take much longer than the start of a task. */
   private static final int FILES_PER_TASK = 256;
 
   private static final long BYTES_PER_TASK = 256L << 20;
@@ -41,7 +41,7 @@ public final class CopyJob {
   private static final int STORE_THREADS = 8;
 
   /** The time for executors to end the tasks of a job that was cancelled or failed. */
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration END_TIMEOUT = Duration.ofSeconds(30);
 
   private final JavaSparkContext context;
   private final Broadcast<SerializableConfiguration> configuration;
@@ -109,7 +109,7 @@ public final class CopyJob {
 
   /** Waits until all tasks of a job have ended. */
   private void await(JavaFutureAction<?> job) {
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + END_TIMEOUT.toNanos();
     while (isRunning(job) && System.nanoTime() < end) {
       try {
         TimeUnit.MILLISECONDS.sleep(10);
@@ -158,11 +158,11 @@ public final class CopyJob {
     return loads.stream().map(Load::files).toList();
   }
 
-  /** Returns one task for each core, or more if each has enough to do. */
+  /** Returns the number of tasks: one for each core, or more if each has enough files or bytes. */
   private int count(List<FileRequest> requests) {
     long bytes = requests.stream().mapToLong(FileRequest::size).sum();
-    long worthIt = Math.max(bytes / BYTES_PER_TASK, requests.size() / FILES_PER_TASK);
-    return (int) Math.min(requests.size(), Math.max(context.defaultParallelism(), worthIt));
+    long largeEnough = Math.max(bytes / BYTES_PER_TASK, requests.size() / FILES_PER_TASK);
+    return (int) Math.min(requests.size(), Math.max(context.defaultParallelism(), largeEnough));
   }
 
   private static long cost(FileRequest request) {

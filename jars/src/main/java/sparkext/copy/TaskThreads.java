@@ -17,9 +17,10 @@ import sparkext.parquet.Uninterrupted;
  */
 final class TaskThreads {
   /** The interval in which a task checks whether it was killed. */
-  private static final long LOOK_MILLIS = 100;
+  private static final long CHECK_MILLIS = 100;
 
-  private static final long PATIENCE_SECONDS = 30;
+  /** The time for the threads to end. */
+  private static final long END_TIMEOUT_SECONDS = 30;
 
   private TaskThreads() {}
 
@@ -45,7 +46,7 @@ final class TaskThreads {
             });
       }
       for (int left = count; left > 0; ) {
-        Future<Void> one = ended.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        Future<Void> one = ended.poll(CHECK_MILLIS, TimeUnit.MILLISECONDS);
         task.killTaskIfInterrupted();
         if (one != null) {
           one.get();
@@ -56,7 +57,7 @@ final class TaskThreads {
       throw UsageTrackingException.sneakyThrow(failed.getCause());
     } finally {
       threads.shutdownNow();
-      Uninterrupted.run(() -> threads.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+      Uninterrupted.run(() -> threads.awaitTermination(END_TIMEOUT_SECONDS, TimeUnit.SECONDS));
     }
   }
 

@@ -67,7 +67,7 @@ public record CommitActions(List<Action> actions, String problem) {
     private String problem;
 
     void add(String line, int number) {
-      String reason = line.indexOf(REPLACEMENT) < 0 ? null : "it is no UTF-8";
+      String reason = line.indexOf(REPLACEMENT) < 0 ? null : "it is not UTF-8";
       try {
         Action action = Action$.MODULE$.fromJson(line);
         if (action != null) {
@@ -80,7 +80,7 @@ public record CommitActions(List<Action> actions, String problem) {
                 : unread.toString();
       }
       if (problem == null && reason != null) {
-        problem = "its line " + number + " is no action: " + reason;
+        problem = "its line " + number + " is not an action: " + reason;
       }
     }
 
@@ -107,7 +107,7 @@ public record CommitActions(List<Action> actions, String problem) {
 
   /**
    * Returns USAGE_TRACKING_UNREADABLE_LOG with the line at fault if Spark failed to read a commit,
-   * and any other failure as it is.
+   * and any other failure unchanged.
    */
   public static Throwable described(Throwable failure, Configuration configuration) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

@@ -13,7 +13,7 @@ import sparkext.copy.FileResult;
 
 /** Makes the actions that replace a file by its copy. */
 public final class CopiedActions {
-  /** Delta releases add fields to {@code AddFile}, so that {@code copy} has other arguments. */
+  /** Found by reflection, because releases of Delta add fields to {@code AddFile}. */
   private static final Constructor<?> ADD =
       Arrays.stream(AddFile.class.getConstructors())
           .max((one, other) -> one.getParameterCount() - other.getParameterCount())
@@ -45,8 +45,8 @@ public final class CopiedActions {
   }
 
   /**
-   * Writes an empty map of tags as no tags. A file without tags has an empty map after it was read
-   * as JSON.
+   * Returns a copy of an action with other values. An empty map of tags becomes null, because Delta
+   * reads an action without tags as an empty map.
    */
   private static AddFile with(AddFile file, Map<String, Object> changes) {
     Object[] values = new Object[file.productArity()];

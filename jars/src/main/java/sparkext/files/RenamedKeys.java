@@ -43,9 +43,9 @@ public final class RenamedKeys {
   }
 
   /**
-   * Renames by a plan.
+   * Returns the renames of a plan.
    *
-   * @param partitionColumns the new names
+   * @param partitionColumns the new names of the partition columns
    */
   static RenamedKeys of(ColumnPlan plan, List<String> partitionColumns) {
     Map<String, String> byNewName = new LinkedHashMap<>();

@@ -2,8 +2,8 @@
 /**
  * The live files of a table, the places of their copies, and the log entries of the copies.
  *
- * <p>Java, because it reads Delta's snapshot and builds Delta's actions, one for each file. The
- * choice between copies and Delta's rewrite is made here, since it decides whether the rule process
- * starts at all.
+ * <p>This package is in Java, because it reads Delta's snapshot and builds Delta's actions, one for
+ * each file. It chooses between copies and Delta's rewrite, because this choice decides whether the
+ * rule process starts.
  */
 package sparkext.files;

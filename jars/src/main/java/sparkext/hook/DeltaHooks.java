@@ -43,11 +43,11 @@ public final class DeltaHooks {
   private DeltaHooks() {}
 
   /**
-   * Weaves every hook and gives the bridge the callbacks. Does nothing if that is done already.
+   * Weaves every hook and sets the callbacks of the bridge. Later calls do nothing.
    *
    * <p>All hooks, and all that our classes call, are compared with Delta's and Spark's class files
-   * before the first hook is woven, and the bridge calls nothing back until the last hook is woven:
-   * no session is half woven.
+   * before the first hook is woven. The bridge has no callbacks until the last hook is woven, so no
+   * session has only some of the hooks.
    *
    * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
@@ -72,7 +72,7 @@ public final class DeltaHooks {
 
   /**
    * Returns true, with a warning, if this Delta has a feature {@code columnMappingUsageTracking}
-   * itself. Then its rules decide what ours would decide, and no hook may interfere.
+   * itself. Then Delta's rules apply, and no hook is installed.
    */
   public static boolean standAside() {
     try {

@@ -10,8 +10,8 @@ import net.bytebuddy.implementation.bytecode.assign.Assigner.Typing;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * The code that is inlined into Delta's methods. It names JDK types and the bridge only, since
- * Delta's class loader may see nothing else of ours. A callback that throws fails the method; a
+ * The code that is inlined into Delta's methods. It names JDK types and the bridge only, because
+ * Delta's class loader may not find our other classes. A callback that throws fails the method; a
  * callback that returns null changes nothing.
  */
 final class HookAdvice {

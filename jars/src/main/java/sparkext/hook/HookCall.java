@@ -10,8 +10,8 @@ import java.util.stream.Stream;
  * @param self the object that the method is called on
  * @param fields the values of the fields that the hook reads
  * @param arguments the arguments of the method
- * @param result what the method returned; null before its end
- * @param failure what the method threw; null if it threw nothing
+ * @param result the result of the method; null before its end
+ * @param failure the exception of the method; null if it threw none
  */
 record HookCall(
     Object self, Object[] fields, Object[] arguments, Object result, Throwable failure) {

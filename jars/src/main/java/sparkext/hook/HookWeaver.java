@@ -66,7 +66,7 @@ final class HookWeaver {
   /**
    * Defines the woven types, or redefines those that Delta has loaded already.
    *
-   * <p>Each type is woven once, with all its hooks: a loader takes no second definition.
+   * <p>Each type is woven once, with all its hooks: a loader accepts no second definition.
    */
   void weave(List<DeltaHook> hooks) throws ReflectiveOperationException {
     Map<String, List<DeltaHook>> byType =

@@ -64,7 +64,7 @@ record HookedMethod(
           COMMANDS + "columnmapping.",
           COMMANDS + "columnmapping.RemoveColumnMappingCommand$");
 
-  /** A method of a type in one of the packages that have a neighbour here. */
+  /** Returns a method of a type in one of the packages with a neighbour. */
   static HookedMethod method(
       String typeName, String returnType, String name, String... argumentTypes) {
     String neighbour = NEIGHBOURS.get(typeName.substring(0, typeName.lastIndexOf('.') + 1));

@@ -47,7 +47,7 @@ final class PurgeHooks {
   /**
    * Adds a group for each copied file.
    *
-   * <p>Why here: Delta commits, counts and reports what is in groups.
+   * <p>Why here: Delta commits, counts and reports the files in groups.
    *
    * <p>If missing: the copies are never committed.
    */
@@ -57,7 +57,7 @@ final class PurgeHooks {
   /**
    * Returns the actions of a copied file in place of a rewrite.
    *
-   * <p>Why here: this method writes one group, and its result is what Delta commits.
+   * <p>Why here: this method writes one group, and Delta commits its result.
    *
    * <p>If missing: Delta rewrites the files that were copied.
    */

@@ -28,7 +28,7 @@ final class ReusedNameHooks {
    * <p>Why here: Delta rebases a transaction on a winner that turned column mapping on after this
    * method only. Delta 4.0 rebases on no such winner, unless a vendor added the rebase.
    *
-   * <p>If missing: what was written without column mapping is null after such a RESTORE.
+   * <p>If missing: values that were written without column mapping are null after such a RESTORE.
    *
    * <p>Source: Delta 4.4.0, ConflictChecker.scala, {@code areColumnMappingChangesConflictFree}.
    */

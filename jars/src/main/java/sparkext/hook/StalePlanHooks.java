@@ -48,8 +48,8 @@ final class StalePlanHooks {
    * Refuses to list files for a stale plan, in a session that plans without data skipping.
    *
    * <p>Why here: Spark then lists a table's files by its index, which takes its snapshot from this
-   * method. Delta's own comparison in the method compares physical names only, and a setting can
-   * turn the comparison off.
+   * method. In this method, Delta compares physical names only, and a setting can turn the
+   * comparison off.
    *
    * <p>If missing: as without {@link #SCANNED_FILES}, under {@code
    * spark.databricks.delta.stats.skipping = false}.
@@ -64,8 +64,8 @@ final class StalePlanHooks {
   /**
    * Refuses to search rows by a stale plan if deletion vectors mark the rows.
    *
-   * <p>Why here: UPDATE, DELETE and MERGE search such rows through this method only, which puts the
-   * files under the plan without {@link #SCANNED_FILES}.
+   * <p>Why here: UPDATE, DELETE and MERGE search such rows through this method only, which changes
+   * the files of the plan without {@link #SCANNED_FILES}.
    *
    * <p>If missing: a statement that was analysed before names changed deletes wrong rows.
    *
@@ -87,10 +87,10 @@ final class StalePlanHooks {
    * Refuses a DELETE that was analysed when its columns had other names.
    *
    * <p>Why here: a condition on partition columns deletes whole files by the partition values in
-   * the log, and no file is read. By the statistics in the log there may be no file to read.
+   * the log, and no file is read. The statistics in the log may also exclude every file.
    *
    * <p>If missing: after two partition columns exchanged names, a stale DeltaTable deletes the rows
-   * of another partition. After two other columns did, it deletes no row.
+   * of another partition. After two other columns exchanged names, it deletes no row.
    *
    * <p>Source: Delta 4.4.0, DeleteCommand.scala, {@code performDelete}.
    */
@@ -108,7 +108,7 @@ final class StalePlanHooks {
   /**
    * Refuses an UPDATE that was analysed when its columns had other names.
    *
-   * <p>Why here: by the statistics in the log there may be no file to read.
+   * <p>Why here: the statistics in the log may exclude every file, so that no file is scanned.
    *
    * <p>If missing: after two columns exchanged names, a stale DeltaTable updates no row.
    *

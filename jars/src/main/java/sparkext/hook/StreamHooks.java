@@ -21,8 +21,9 @@ import sparkext.stale.StreamedNames;
  * The hooks that decide with which physical names a stream reads a table.
  *
  * <p>Delta reads all versions with the names of the version at which the query started, and
- * compares other versions with it. These hooks refuse what Delta's comparison misses, and let a
- * stream read each version with its own names if only a removal of column mapping is in between.
+ * compares other versions with it. These hooks refuse changes that Delta's comparison misses, and
+ * let a stream read each version with its own names if only a removal of column mapping is in
+ * between.
  */
 final class StreamHooks {
   private static final String SOURCE = DELTA + "sources.DeltaSource";

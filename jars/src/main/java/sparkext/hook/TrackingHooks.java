@@ -45,7 +45,7 @@ final class TrackingHooks {
    * OptimisticTransactionImpl.updateMetadataInternal}, which calls this method before a data file
    * is written and before the protocol is derived from the metadata.
    *
-   * <p>If missing: new columns get {@code col-<uuid>} and the flag never turns true.
+   * <p>If missing: new columns get {@code col-<uuid>} and the flag never becomes true.
    *
    * <p>Source: Delta 4.4.0, DeltaColumnMapping.scala, {@code
    * DeltaColumnMappingBase.verifyAndUpdateMetadataChange}.
@@ -69,8 +69,8 @@ final class TrackingHooks {
    * Removes the flag from the properties in which an existing table and the CREATE TABLE that
    * registers the table must agree. Delta removes {@code delta.columnMapping.maxColumnId} here.
    *
-   * <p>Why here: {@code CreateDeltaTableCommand.verifyTableMetadata}, the one caller, takes the
-   * properties of both sides through this method.
+   * <p>Why here: {@code CreateDeltaTableCommand.verifyTableMetadata}, the one caller, passes the
+   * properties of both sides to this method.
    *
    * <p>If missing: a tracked table cannot be registered again with the properties that the table
    * was created with.

@@ -118,7 +118,7 @@ final class ColumnMentions {
     try {
       walk(MAPPER.readTree(text));
     } catch (JsonProcessingException broken) {
-      problem = "it has a line that is no JSON";
+      problem = "it has a line that is not valid JSON";
     }
   }
 
@@ -171,7 +171,7 @@ final class ColumnMentions {
     try {
       addStatisticsByKind(MAPPER.readTree(text.textValue()));
     } catch (JsonProcessingException broken) {
-      problem = "it has statistics that are no JSON";
+      problem = "it has statistics that are not valid JSON";
     }
   }
 

@@ -30,15 +30,15 @@ record DataFooter(List<FileColumn> columns, String problem) {
   /**
    * Reads a footer.
    *
-   * @param place absolute; null if the log's path is no URI
+   * @param place absolute; null if the log's path is not a URI
    * @param size of the file; null if it is not known
    */
   static DataFooter of(Configuration configuration, Path place, Long size) throws IOException {
     if (place == null) {
-      return new DataFooter(null, "its path is no URI of a file");
+      return new DataFooter(null, "its path is not the URI of a file");
     }
     if (size == null) {
-      return new DataFooter(null, "the log does not have its size");
+      return new DataFooter(null, "the log lacks its size");
     }
     try {
       return new DataFooter(FileColumn.of(configuration, place, size), null);
@@ -52,13 +52,13 @@ record DataFooter(List<FileColumn> columns, String problem) {
   /**
    * Reads a file of deletion vectors, which contains no columns.
    *
-   * @param place absolute; null if the log's path is no URI
-   * @param length of the file; null if the listing of the table's folder does not have it
+   * @param place absolute; null if the log's path is not a URI
+   * @param length of the file; null if the listing of the table's folder lacks it
    */
   static DataFooter ofVectors(Configuration configuration, Path place, Long length)
       throws IOException {
     if (place == null) {
-      return new DataFooter(null, "its path is no URI of a file");
+      return new DataFooter(null, "its path is not the URI of a file");
     }
     try {
       Long known =

@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The data files that a log names: what checkpoints and commits add and remove, reconciled.
+ * The data files that a log names, after the reconciliation of actions.
  *
  * <p>Source: Protocol, "Action Reconciliation"; Delta 4.4.0, VacuumCommand.scala.
  *
@@ -157,9 +157,9 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   /**
    * Returns a row for each pair of a file and its deletion vector.
    *
-   * @param ofFolder whether the rows are compared with the table's folder. Then one key stands for
-   *     all paths of a file, and the files of deletion vectors have rows, too. Otherwise a relative
-   *     and an absolute path are two keys, as they are to readers of the log.
+   * @param ofFolder whether the rows are compared with the table's folder. Then all paths of a file
+   *     have one key, and the files of deletion vectors have rows too. Otherwise a relative and an
+   *     absolute path are two keys, as for readers of the log.
    */
   private Dataset<Row> byVector(List<LogFolder.Checkpoint> checkpoints, boolean ofFolder) {
     LogFolder.Checkpoint newest = log.newestCheckpoint();

@@ -6,7 +6,7 @@ import sparkext.parquet.FileColumn;
 
 /**
  * Files outside of the log with equal values in all components that follow the time; {@code
- * FileGroup} of {@code spark_ext/log/actions.py} says what each component means.
+ * FileGroup} of {@code spark_ext/log/actions.py} documents each component.
  */
 public record FileGroup(
     String example,

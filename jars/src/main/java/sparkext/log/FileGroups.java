@@ -156,7 +156,7 @@ record FileGroups(
     return Boolean.TRUE.equals(row.getAs("isFolder"));
   }
 
-  /** The row of an empty folder has the folder itself as its path. */
+  /** Returns the folders of a row. The path of an empty folder's row is the folder itself. */
   private static List<String> folders(Row row, String relative) {
     return DataFooter.folders(DataFooter.place(isFolder(row) ? relative + "/file" : relative));
   }

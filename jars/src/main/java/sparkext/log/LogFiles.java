@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * Files in the log's folder that differ in their version only; {@code LogFiles} of {@code
- * spark_ext/log/folder.py} says what each component means.
+ * spark_ext/log/folder.py} documents each component.
  */
 public record LogFiles(
     String kind,

@@ -76,7 +76,7 @@ record LogFolder(
     return new LogFolder(
         table,
         found.stream()
-            .map(file -> isAfter(file, last) ? file.with("nobody reads it yet") : file)
+            .map(file -> isAfter(file, last) ? file.with("no reader uses it yet") : file)
             .toList(),
         commits,
         checkpoints,
@@ -132,7 +132,7 @@ record LogFolder(
     return List.copyOf(sorted.subList(first, sorted.size()));
   }
 
-  /** Delta ignores empty files of checkpoints, and checkpoints that lack a part. */
+  /** Returns the checkpoints without empty files and missing parts. Delta ignores the others. */
   private static List<Checkpoint> checkpoints(List<LogFile> files) {
     return files.stream()
         .filter(
@@ -260,7 +260,7 @@ record LogFolder(
         .toList();
   }
 
-  /** Log cleanup lists the commits, checkpoints and checksums before a checkpoint. */
+  /** Returns the newest time of a commit, checkpoint or checksum before a version. */
   private long newestBefore(long version) {
     return files.stream()
         .filter(file -> file.isIn("") && file.length() > 0)

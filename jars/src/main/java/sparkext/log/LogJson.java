@@ -30,8 +30,8 @@ import sparkext.common.UsageTrackingException;
  */
 public record LogJson(List<String> lines, boolean isTruncated, String problem, LogFiles mentions) {
   /**
-   * Selects what the driver receives. Checksum files have long lines with the same actions as
-   * commits, and nobody reads those lines.
+   * Selects the lines that the driver receives. Checksum files have long lines with the same
+   * actions as commits, and no check reads those lines.
    */
   public enum Wanted {
     LINES,

@@ -91,11 +91,11 @@ record LoggedVector(String path, Integer offset, Integer size) {
   /**
    * Returns why the vector cannot be read; null otherwise.
    *
-   * @param place absolute; null if the path is no URI
+   * @param place absolute; null if the path is not a URI
    */
   String problem(Configuration configuration, Path place) throws IOException {
     if (place == null) {
-      return "its path is no URI of a file";
+      return "its path is not the URI of a file";
     }
     if (size == null) {
       return "the log does not have its size";

@@ -59,7 +59,7 @@ final class MetadataActions {
     try {
       parsed = MAPPER.readTree(line);
     } catch (JsonProcessingException broken) {
-      String reason = "it has a line that is no JSON: " + broken.getOriginalMessage();
+      String reason = "it has a line that is not valid JSON: " + broken.getOriginalMessage();
       throw UsageTrackingErrors.unreadableLog(file.toString(), reason).sneakyThrow();
     }
     List<JsonNode> actions = new ArrayList<>();

@@ -24,7 +24,7 @@ final class SourceTables {
     this.configuration = configuration;
   }
 
-  /** Returns the folder itself if no log can be seen above it, as for a dropped table. */
+  /** Returns the table's folder above a folder; the same folder if no log above is readable. */
   String of(String folder) throws IOException {
     return nearest(new Path(folder)).map(Path::toString).orElse(folder);
   }
@@ -45,7 +45,8 @@ final class SourceTables {
     try {
       return folder.getFileSystem(configuration).exists(new Path(folder, LogFolder.NAME));
     } catch (AccessControlException | AccessDeniedException | UnsupportedFileSystemException no) {
-      return false; // a user may read a file and not the folders above it
+      // A user with the right to read a file may lack it for the folders above.
+      return false;
     }
   }
 }

@@ -5,11 +5,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 
 /**
- * A table's log; {@code TableLog} of {@code spark_ext/log/actions.py} says what each component
- * means.
+ * A table's log. {@code TableLog} of {@code spark_ext/log/actions.py} documents each component.
  *
  * @param truncatedCommits the names of commits whose last line is incomplete
- * @param commits by version, those that change metadata or protocol
+ * @param commits the commits that change metadata or protocol, in order
  * @param files null if they were not requested
  */
 public record TableLog(
@@ -24,7 +23,7 @@ public record TableLog(
    * A commit.
    *
    * @param time of the last modification of its file, in milliseconds since the epoch
-   * @param actions as in the log, those that are not about files
+   * @param actions the actions of the log that concern no files
    */
   public record Commit(long version, long time, List<JsonNode> actions) {
     boolean contains(String kind) {

@@ -217,7 +217,7 @@ public final class TableReading {
       LogJson read = json.get(file);
       boolean isCut = read.isTruncated() && !truncated.contains(file);
       if (isCut || read.problem() != null) {
-        String problem = isCut ? "it ends with half a line" : read.problem();
+        String problem = isCut ? "its last line is incomplete" : read.problem();
         throw UsageTrackingErrors.unreadableLog(file.toString(), problem).sneakyThrow();
       }
     }

@@ -107,7 +107,8 @@ final class ColumnChunks {
   }
 
   /**
-   * The names of Photon and Trino begin with parquet-mr's name, and their version numbers differ.
+   * Returns whether a writer may be parquet-mr before 1.2.9. Photon and Trino have names that begin
+   * with the name of parquet-mr, and other version numbers.
    */
   private static boolean mayLackHeaders(String writer) {
     try {

@@ -20,7 +20,7 @@ public record ColumnPlan(
   /**
    * Returns whether a copy by an earlier plan equals a copy by this plan. All columns of the
    * earlier plan must be in this plan under the same names. Columns that only this plan has must be
-   * newer than the earlier plan: RESTORE may bring back an older column, which the copies lack.
+   * newer than the earlier plan: RESTORE may restore an older column, which the copies lack.
    *
    * @param maxId the highest column id at the time of the earlier plan
    */

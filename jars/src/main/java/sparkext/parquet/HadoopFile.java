@@ -15,8 +15,8 @@ import org.apache.hadoop.util.functional.FutureIO;
 /**
  * A file on any storage, read by Hadoop's streams.
  *
- * <p>A stream is opened for sequential reads, since an object store answers random reads by a
- * request each. A new stream is opened after 128 MiB, since some streams keep all bytes that they
+ * <p>A stream is opened for sequential reads, because an object store needs a request for each
+ * random read. A new stream is opened after 128 MiB, because some streams keep all bytes that they
  * read or prefetch until they are closed.
  *
  * <p>Source: Hadoop, fsdatainputstreambuilder.md; AnalyticsStream.java.
@@ -26,7 +26,7 @@ final class HadoopFile extends ReadAheadFile {
 
   /**
    * File systems that use the read policy of {@code openFile}. Subclasses and wrappers are not
-   * listed: they may change what {@code open} reads, and not what {@code openFile} reads.
+   * listed, because they may override {@code open} without {@code openFile}.
    */
   private static final Set<String> WITH_READ_POLICY =
       Set.of(
@@ -34,8 +34,8 @@ final class HadoopFile extends ReadAheadFile {
           "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
           "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem");
 
-  /** Bytes that are read from one stream. */
-  private static final long STRETCH = 128L << 20;
+  /** The number of bytes that are read from one stream. */
+  private static final long STREAM_BYTES = 128L << 20;
 
   private final FileSystem storage;
   private final Path path;
@@ -96,7 +96,7 @@ final class HadoopFile extends ReadAheadFile {
   }
 
   private FSDataInputStream streamAt(long position, int length) throws IOException {
-    if (stream == null || streamed + length > STRETCH) {
+    if (stream == null || streamed + length > STREAM_BYTES) {
       close();
       stream = open();
       streamed = 0;

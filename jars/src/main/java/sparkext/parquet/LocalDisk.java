@@ -33,14 +33,16 @@ final class LocalDisk {
 
   private LocalDisk() {}
 
-  /** Returns false for other subclasses of Hadoop's, which may do more than read and write. */
+  /**
+   * Returns false for other subclasses of Hadoop's class, which may do more than read and write.
+   */
   static boolean has(FileSystem storage) {
     return STORAGES.contains(storage.getClass().getName())
         && ((LocalFileSystem) storage).getRaw().getClass() == RawLocalFileSystem.class
         && FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
   }
 
-  /** Returns lengths by name, without the attributes that Hadoop reads of every file. */
+  /** Returns lengths by name, without the attributes that Hadoop reads for every file. */
   static Map<String, Long> lengths(FileSystem storage, Path folder, String inName)
       throws IOException {
     Map<String, Long> found = new HashMap<>();

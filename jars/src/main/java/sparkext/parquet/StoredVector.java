@@ -140,7 +140,7 @@ public record StoredVector(String file, int offset, int size) implements Seriali
     try {
       return new Path(URI.create(file));
     } catch (IllegalArgumentException broken) {
-      throw new UnreadableFileException("its path is no URI of a file");
+      throw new UnreadableFileException("its path is not the URI of a file");
     }
   }
 }

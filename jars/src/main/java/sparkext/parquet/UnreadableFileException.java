@@ -3,7 +3,7 @@ package sparkext.parquet;
 
 import java.io.IOException;
 
-/** Thrown if nobody can read a data file or a deletion vector: its bytes are wrong or missing. */
+/** Thrown if the bytes of a data file or of a deletion vector are wrong or missing. */
 public class UnreadableFileException extends IOException {
   private static final long serialVersionUID = 1L;
 

@@ -51,7 +51,7 @@ public final class ProcessSettings {
         .orElse("python3");
   }
 
-  /** PySpark users set these variables to a notebook front end, which is not an interpreter. */
+  /** Returns false for a notebook front end, to which users of PySpark set these variables. */
   private static boolean isInterpreter(String value) {
     String name = new File(value).getName();
     return !name.startsWith("jupyter") && !name.startsWith("ipython");

@@ -59,7 +59,7 @@ final class RuleProcess {
     LOG.info("The rule process {} has ended with exit code {}", this, ended.exitValue());
   }
 
-  /** Each process has its own thread, so that a hanging read blocks no other process. */
+  /** Creates the thread of one process, so that a hanging read blocks no other process. */
   private static Thread callThread(Runnable task) {
     Thread daemon = new Thread(task, "sparkext-rules");
     daemon.setDaemon(true);
@@ -80,17 +80,17 @@ final class RuleProcess {
       process.getOutputStream().write((token + "\n").getBytes(StandardCharsets.UTF_8));
       process.getOutputStream().flush();
     } catch (IOException closed) {
-      throw new IOException("the rule process took no token", closed);
+      throw new IOException("the rule process did not read the token", closed);
     }
     BufferedReader stdout =
         new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
     String port = stdout.readLine();
     if (port == null) {
-      throw new IOException("the rule process named no port");
+      throw new IOException("the rule process printed no port");
     }
     if (!port.matches("\\d{1,5}")) {
       String start = port.substring(0, Math.min(port.length(), 100));
-      throw new IOException("the rule process named `" + start + "` as its port");
+      throw new IOException("the rule process printed `" + start + "` and not a port");
     }
     client =
         new ClientServer.ClientServerBuilder()

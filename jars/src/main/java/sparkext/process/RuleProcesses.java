@@ -37,7 +37,7 @@ public final class RuleProcesses {
    * Returns the answer to a question of {@code spark_ext/process/questions.py}.
    *
    * <p>An interrupt of the calling thread throws {@link InterruptedException}, although Delta's
-   * methods do not declare it. By this exception Spark recognizes a stopped streaming query.
+   * methods do not declare it. Spark recognizes a stopped streaming query by this exception.
    *
    * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE, USAGE_TRACKING_INVALID_SETTING
    */
@@ -67,7 +67,7 @@ public final class RuleProcesses {
     try {
       ours = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
       if (!ours) {
-        throw new TimeoutException("other calls were before this one");
+        throw new TimeoutException("earlier calls took the whole time");
       }
       asked = running(command);
       // Without an answer, the next call starts another process.
@@ -105,7 +105,7 @@ public final class RuleProcesses {
       retire(
           other,
           other.isAlive()
-              ? "the application has another interpreter by now"
+              ? "the application has set another interpreter"
               : "it had ended with exit code " + other.exitCode());
     }
     RuleProcess started = new RuleProcess(command);

@@ -30,8 +30,8 @@ import net.bytebuddy.pool.TypePool;
 /**
  * Looks up the types and members that our classes name, in the jars of this class path.
  *
- * <p>The JVM links a member at its first call. Without this check a missing member would fail some
- * statement half way.
+ * <p>The JVM links a member at its first call. Without this check, a statement could fail at a
+ * missing member after some of its work.
  */
 public final class Linkage {
   private static final String OURS = "sparkext/UsageTrackingExtension.class";
@@ -59,7 +59,7 @@ public final class Linkage {
   private final Predicate<String> isChecked;
 
   /**
-   * @param classFiles finds the class files of all types, ours too
+   * @param classFiles finds the class files of all types, including ours
    * @param isChecked returns for the binary name of a type whether its members are looked up
    */
   Linkage(ClassFileLocator classFiles, Predicate<String> isChecked) {

@@ -43,7 +43,7 @@ final class Copies {
   private final Rewrites rewrites;
   private final RemovalProgress progress;
 
-  /** Files by the path of the source. Removed sources are kept, as RESTORE may bring them back. */
+  /** Files by the path of the source. Removed sources are kept for RESTORE. */
   private final Map<String, CopiedFile> made = new HashMap<>();
 
   /** The sizes of written files that no commit will contain, by their paths in the log. */
@@ -247,7 +247,7 @@ final class Copies {
     return unused;
   }
 
-  /** Returns whether there are no copies; then nothing must be swept. */
+  /** Returns whether there is nothing to sweep. */
   boolean isEmpty() {
     return made.isEmpty() && discarded.isEmpty();
   }

@@ -199,7 +199,7 @@ final class Purge {
     }
   }
 
-  /** Returns false if RESTORE has brought back a column, since the copies lack its values. */
+  /** Returns false if RESTORE has restored a column, because the copies lack its values. */
   private boolean hasColumnsOf(Snapshot other) {
     Metadata now = other.metadata();
     if (now.equals(snapshot.metadata())) {

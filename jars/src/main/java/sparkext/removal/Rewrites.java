@@ -12,7 +12,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Has Delta rewrite the rows of files that cannot be copied. */
+/** Rewrites files that cannot be copied, by the methods of Delta's command. */
 final class Rewrites {
   private final SparkSession session;
   private final RemovalCommit commit;
@@ -67,7 +67,7 @@ final class Rewrites {
     return new Rewrite(sources.size(), List.copyOf(written));
   }
 
-  /** Returns the paths of all written files, with those that are not needed any more. */
+  /** Returns the paths of all written files, including those that are no longer needed. */
   Set<String> paths() {
     return paths;
   }

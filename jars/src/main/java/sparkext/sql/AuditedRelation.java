@@ -22,10 +22,10 @@ final class AuditedRelation {
   private AuditedRelation() {}
 
   /**
-   * Returns what a SELECT from the name would read. If Delta cannot open the table, the relation
-   * has the table's name and folder and no column.
+   * Returns the relation that a SELECT from the name would read. If Delta cannot open the table,
+   * the relation has the table's name and folder and no column.
    *
-   * @throws Exception what the catalog throws to refuse the table, as it does for a SELECT
+   * @throws Exception the refusal of the catalog, as for a SELECT
    */
   static LogicalPlan of(SparkSession session, List<String> name, Path folder) {
     LogicalPlan named =

@@ -25,7 +25,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * files.
  */
 record FolderRelation(Path folder) implements FileIndex {
-  /** Returns the relation as Spark shows it for a table of this name. */
+  /** Returns the relation under the name of its table. */
   static LogicalPlan of(
       SparkSession session, List<String> name, Path folder, Option<CatalogTable> table) {
     HadoopFsRelation files =

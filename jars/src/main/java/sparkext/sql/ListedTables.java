@@ -34,7 +34,7 @@ import sparkext.common.UsageTrackingException;
  * The tables that a catalog lists in a schema, or in all schemas, and whether they are Delta
  * tables.
  *
- * <p>The information is the catalog's: no file of a table is read.
+ * <p>The information is from the catalog. No file of a table is read.
  */
 final class ListedTables {
   private static final String PROVIDER = "provider";

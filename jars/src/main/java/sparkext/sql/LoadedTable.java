@@ -102,7 +102,7 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
             : new DeltaTableIdentifier(Option.empty(), Option.apply(NameParts.inSession(parts))));
   }
 
-  /** Returns the place of the table's folder. */
+  /** Returns the path of the table's folder. */
   Path path() {
     return table.deltaLog().dataPath();
   }
@@ -131,7 +131,10 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
     return this;
   }
 
-  /** {@code DeltaTable.forPath} is not used: its refusal would show the table's columns. */
+  /**
+   * Returns a path with scheme and authority. The error of {@code DeltaTable.forPath} would show
+   * the table's columns.
+   */
   static Path qualified(SparkSession session, String path) {
     try {
       Path given = new Path(path);
@@ -153,14 +156,14 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
       String schema = entry.database().getOrElse(() -> "");
       if (schema.equalsIgnoreCase(identifier.namespace()[0])
           && entry.table().equalsIgnoreCase(identifier.name())) {
-        // The catalog's letter case: some catalogs are case-sensitive.
+        // Some catalogs are case-sensitive, so the name has the letter case of the catalog.
         return List.of(resolved.catalog().name(), schema, entry.table());
       }
     }
     return parts(resolved.catalog(), identifier);
   }
 
-  /** Returns what a SELECT from the name would read. */
+  /** Returns the relation that a SELECT from the name would read. */
   LogicalPlan relation() {
     return relation(resolved.catalog(), resolved.identifier(), table);
   }

@@ -22,10 +22,10 @@ final class NameParts {
   static final String SESSION_CATALOG = "spark_catalog";
   private static final String CATALOG = "spark.sql.catalog.";
 
-  /** Catalogs and file systems take shorter names. Spark parses names in quadratic time. */
+  /** Catalogs and file systems have lower limits. Spark parses names in quadratic time. */
   private static final int MAX_LENGTH = 32_768;
 
-  /** The parser reads other words, such as {@code 1d}, as something else than a name. */
+  /** The parser reads some other words, such as {@code 1d}, as literals. */
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z_][A-Za-z_0-9]*");
 
   private NameParts() {}

@@ -141,7 +141,7 @@ final class NamedTable {
     return table.snapshot();
   }
 
-  /** Returns what a SELECT from the name would read. */
+  /** Returns the relations that a SELECT from the name would read. */
   List<LogicalPlan> relations() {
     return all.stream().map(LoadedTable::relation).toList();
   }
@@ -184,7 +184,7 @@ final class NamedTable {
     }
   }
 
-  /** The catalog's own name may differ from its name in the session. */
+  /** Notes a difference between a catalog's own name and its name in the session. */
   private NamedTable requireSame(List<String> given) {
     if (!given.equals(parts)) {
       noteDifference(name(), LoadedTable.of(session, parts));

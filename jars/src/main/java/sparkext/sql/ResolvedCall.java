@@ -30,8 +30,8 @@ import sparkext.wire.Relation;
  * tables.
  *
  * <p>Check rules, listeners and optimizer rules of other extensions see the relations as those of a
- * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads, in the
- * optimizer.
+ * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads the tables in
+ * the optimizer.
  */
 final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   private static final long serialVersionUID = 1L;
@@ -107,7 +107,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     return CollectionConverters.asScala(attributes).toList();
   }
 
-  /** Adds the rule that reads to a session. */
+  /** Adds {@link ReadTables} to a session. */
   static void inject(SparkSessionExtensions extensions) {
     extensions.injectOptimizerRule(session -> new ReadTables());
   }

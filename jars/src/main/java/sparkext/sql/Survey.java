@@ -57,7 +57,7 @@ final class Survey {
   }
 
   /**
-   * Lists what a catalog contains.
+   * Lists the contents of a catalog.
    *
    * @param where as {@link ListedTables#in}
    */

@@ -51,8 +51,8 @@ public final class TableAudit {
   }
 
   /**
-   * Returns the findings for a session with the jar and without the extension, {@code
-   * spark_ext/api/audit.py}.
+   * Returns the findings. {@code spark_ext/api/audit.py} calls this in a session without the
+   * extension.
    *
    * @param sample negative for all
    */

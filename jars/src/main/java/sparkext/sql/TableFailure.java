@@ -28,7 +28,7 @@ record TableFailure(String condition, String message) {
         : new TableFailure(error.getClass().getName(), shortened(error.toString()));
   }
 
-  /** Returns whether the query was cancelled, which is no failure of a table. */
+  /** Returns whether the query was cancelled, which is not a failure of a table. */
   static boolean isStop(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof InterruptedException

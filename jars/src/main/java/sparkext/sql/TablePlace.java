@@ -92,18 +92,18 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
   private static TablePlace ofKernel(SparkSession session, List<String> given, ResolvedTable found)
       throws IOException {
     try {
-      Optional<?> entry = (Optional<?>) ask(found.table(), "getCatalogTable");
+      Optional<?> entry = (Optional<?>) invoke(found.table(), "getCatalogTable");
       return entry.isPresent()
           ? ofEntry(session, (CatalogTable) entry.get())
-          : atPath(session, (Path) ask(found.table(), "getTablePath"));
+          : atPath(session, (Path) invoke(found.table(), "getTablePath"));
     } catch (ReflectiveOperationException unknown) {
-      // A later release: its refusal says how to reach the table.
+      // This release has other methods. The refusal names another way to reach the table.
       NamedTable.of(session, given, found);
       throw UsageTrackingException.sneakyThrow(unknown);
     }
   }
 
-  private static Object ask(Table table, String method) throws ReflectiveOperationException {
+  private static Object invoke(Table table, String method) throws ReflectiveOperationException {
     return table.getClass().getMethod(method).invoke(table);
   }
 

@@ -27,7 +27,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * The columns of a version of a table, at every level, with the names or ids by which readers find
  * the columns in data files.
  *
- * <p>Two versions are compared by what a reader of one version finds in files of the other version.
+ * <p>Two versions are compared by the columns that a reader of one finds in files of the other.
  * Source: Protocol, "Reader Requirements for Column Mapping".
  */
 record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {

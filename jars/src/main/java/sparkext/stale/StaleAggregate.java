@@ -19,7 +19,7 @@ import sparkext.common.JobNames;
  * Refuses a {@code count}, {@code min} or {@code max} of a plan that was analysed when columns had
  * other names: Delta computes it from the log, by names, and reads no file.
  *
- * <p>This is an optimizer rule, since the rule runs before Delta's rule in any order of the two
+ * <p>This is an optimizer rule, because the rule runs before Delta's rule in any order of the two
  * extensions. The class of Delta's rule is loaded together with its extension, too early to be
  * woven.
  *

@@ -155,7 +155,7 @@ final class AnswerJson {
     if (type instanceof BooleanType && json.isBoolean()) {
       return json.booleanValue();
     }
-    throw new IllegalArgumentException(json + " is no " + type.sql());
+    throw new IllegalArgumentException(json + " is not of type " + type.sql());
   }
 
   private static Object nullOrValue(JsonNode json, DataType type) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.wire;
 
-/** The files of a table by what a removal of column mapping does to them, from their footers. */
+/** The files that a removal of column mapping keeps, copies and rewrites, by their footers. */
 public record CountedFiles(Count kept, Count copied, Count rewritten) {
   /** A number of files and their size in bytes. */
   public record Count(long numFiles, long sizeInBytes) {

@@ -126,7 +126,9 @@ public final class MetadataRules {
             .exists(key -> key.toLowerCase(Locale.ROOT).equals(FEATURE_PROPERTY));
   }
 
-  /** Delta ignores the letter case of the feature's name in a session default. */
+  /**
+   * Returns whether a session default names a feature. Delta ignores the letter case of the name.
+   */
   private static boolean isNamed(RuntimeConfig conf, String key) {
     return conf.getAll().keysIterator().exists(key::equalsIgnoreCase);
   }

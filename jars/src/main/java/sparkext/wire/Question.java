@@ -33,17 +33,17 @@ public sealed interface Question {
    */
   record TableQuestion(String name, TableMetadata metadata, TableLog log, Folder folder)
       implements Question {
-    /** A function that lists the columns of a version. */
+    /** Asks a function that lists the columns of a version. */
     public TableQuestion(String name, Snapshot snapshot, TableLog log) {
       this(name, TableMetadata.of(snapshot.metadata()), log, null);
     }
 
-    /** A function that reads the log alone. */
+    /** Asks a function that reads only the log. */
     public TableQuestion(String name, TableLog log) {
       this(name, null, log, null);
     }
 
-    /** A function that looks for dropped columns. */
+    /** Asks a function that looks for dropped columns. */
     public TableQuestion(String name, TableLog log, Folder folder) {
       this(name, null, log, folder);
     }
@@ -70,7 +70,7 @@ public sealed interface Question {
    * @param files the files of the version
    * @param removal the session's setting, or null
    * @param copies whether a removal copies files
-   * @param exact what a removal does to each file, or null
+   * @param exact the files that a removal keeps, copies and rewrites, or null
    */
   record TableFacts(
       TableMetadata table,

@@ -32,12 +32,12 @@ record TableMetadata(Object schema, Object configuration) {
   private static final String OLD = "=old";
   private static final String PROPOSED = "=proposed";
 
-  /** Returns metadata without earlier metadata. */
+  /** Returns metadata that refers to no earlier metadata. */
   static TableMetadata of(Metadata metadata) {
     return of(metadata, null, null);
   }
 
-  /** Returns metadata after earlier metadata, which may be null. */
+  /** Returns metadata that may refer to earlier metadata, which may be null. */
   static TableMetadata of(Metadata metadata, Metadata old, Metadata proposed) {
     return new TableMetadata(
         schema(metadata, old, proposed), configuration(metadata, old, proposed));
@@ -72,13 +72,13 @@ record TableMetadata(Object schema, Object configuration) {
     return read;
   }
 
-  /** Rules do not read users' own properties. */
+  /** Returns whether the rules read a property. They read no properties of users. */
   private static boolean isRead(String key) {
     return key.equals(ALIGNING)
         || key.regionMatches(/* ignoreCase= */ true, 0, DELTA_PREFIX, 0, DELTA_PREFIX.length());
   }
 
-  /** Returns a schema with a place in {@code known} for each column that {@code known} has too. */
+  /** Returns a schema with an index for each column that {@code known} contains at that index. */
   private static Map<String, Object> difference(StructType schema, StructType known) {
     Map<String, Integer> places = new HashMap<>();
     StructField[] knownFields = known.fields();

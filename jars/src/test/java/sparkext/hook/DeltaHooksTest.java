@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import sparkext.release.Hiding;
 
-/** The hooks against the class files of the pinned Delta release. */
+/** Tests the hooks with the class files of the pinned Delta release. */
 class DeltaHooksTest {
   private static final ClassFileLocator CLASS_PATH =
       ClassFileLocator.ForClassLoader.of(DeltaHooksTest.class.getClassLoader());
@@ -63,7 +63,7 @@ class DeltaHooksTest {
   }
 
   @Test
-  void everyHookHasAKeyOfItsOwn() {
+  void everyHookHasADifferentKey() {
     assertThat(DeltaHooks.ALL).extracting(DeltaHook::key).doesNotHaveDuplicates();
   }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import sparkext.common.Releases;
 import sparkext.release.DeltaJar;
 
-/** The hooks against the jar of every supported release of Delta. */
+/** Tests the hooks with the jar of every supported release of Delta. */
 class DeltaReleasesTest {
   static List<DeltaJar> jars() {
     return DeltaJar.all();
@@ -35,7 +35,7 @@ class DeltaReleasesTest {
                     .map(type -> Arguments.of(jar, type)));
   }
 
-  /** Returns whether the class path lacks a supertype of a type, as of one command on Spark 4.2. */
+  /** Returns whether the class path lacks a supertype. Spark 4.2 lacks that of one command. */
   private static boolean needsMore(DeltaJar jar, String typeName) {
     return jar.spark().equals("4.2") && typeName.endsWith("DeltaDynamicPartitionOverwriteCommand");
   }
@@ -78,7 +78,7 @@ class DeltaReleasesTest {
         .isEqualTo(methods(jar.classFiles(), typeName));
   }
 
-  /** Delta 4.0 drops features and reads changes in other methods, and rebases on fewer winners. */
+  /** Delta 4.0 has other methods to drop features, read changes and rebase on winning commits. */
   @ParameterizedTest
   @MethodSource("jars")
   void hookIsOmittedWhenDeltaDoesNotNeedTheHook(DeltaJar jar) {
@@ -96,7 +96,7 @@ class DeltaReleasesTest {
                 : List.of("OptimisticTransactionImpl", "CDCReaderImpl"));
   }
 
-  /** The neighbour lends the right to define classes, and loads no type that is to be woven. */
+  /** Hooks define classes in the package of a neighbour, which must not load a woven type. */
   @ParameterizedTest
   @MethodSource("jars")
   void everyNeighbourIsOfThePackageAndLoadsNoWovenType(DeltaJar jar) throws Exception {
@@ -113,7 +113,7 @@ class DeltaReleasesTest {
     return type.substring(0, type.lastIndexOf('.'));
   }
 
-  /** Returns a type and its supertypes, those that the jar or the class path contains. */
+  /** Returns a type and those of its supertypes that the jar or the class path contains. */
   private static List<String> loadedWith(DeltaJar jar, String type) throws IOException {
     ClassFileLocator.Resolution file = jar.classFiles().locate(type);
     List<String> loaded = new ArrayList<>();
@@ -130,7 +130,7 @@ class DeltaReleasesTest {
     return loaded;
   }
 
-  /** HotSpot links a class before it tells its constructors, and verifies it then. */
+  /** Makes HotSpot verify a class: HotSpot links a class before it returns the constructors. */
   private static void verify(DeltaJar jar, String typeName, byte[] classFile)
       throws ClassNotFoundException {
     Class.forName(typeName, false, jar.loaderWith(typeName, classFile)).getDeclaredConstructors();

@@ -23,7 +23,7 @@ import sparkext.hook.sample.LoadedWithEveryAdvice;
 import sparkext.hook.sample.LoadedWithTwoHooks;
 import sparkext.hook.sample.Neighbour;
 
-/** Tests what woven methods do. The advice is the real one; the woven classes are samples. */
+/** Tests woven methods of sample classes with the advice of the product. */
 class HookWeaverTest {
   private static final ClassLoader LOADER = HookWeaverTest.class.getClassLoader();
   private static final ClassFileLocator CLASS_PATH = ClassFileLocator.ForClassLoader.of(LOADER);
@@ -53,7 +53,7 @@ class HookWeaverTest {
   }
 
   @Test
-  void unloadedClassReturnsWhatTheBridgeSaysAfterWeaving() throws Exception {
+  void unloadedClassReturnsTheAnswerOfTheBridgeAfterWeaving() throws Exception {
     DeltaHook hook = hookOf("LoadedLate", "features");
     weaver().weave(List.of(hook));
     assertThat(LoadedLate.features()).isEqualTo("none");
@@ -64,7 +64,7 @@ class HookWeaverTest {
   }
 
   @Test
-  void loadedClassReturnsWhatTheBridgeSaysAfterWeaving() throws Exception {
+  void loadedClassReturnsTheAnswerOfTheBridgeAfterWeaving() throws Exception {
     assertThat(LoadedEarly.features()).isEqualTo("none");
     DeltaHook hook = hookOf("LoadedEarly", "features");
 
@@ -75,7 +75,7 @@ class HookWeaverTest {
   }
 
   @Test
-  void twoMethodsOfOneClassReturnWhatTheBridgeSays() throws Exception {
+  void twoMethodsOfOneClassReturnTheAnswerOfTheBridge() throws Exception {
     DeltaHook features = hookOf("LoadedWithTwoHooks", "features");
     DeltaHook properties = hookOf("LoadedWithTwoHooks", "properties");
     DeltaHook besides = hookOf("LoadedBesides", "features");
@@ -254,7 +254,9 @@ class HookWeaverTest {
         Map.of(SAMPLE + "LoadedWithEveryAdvice." + key, call -> callback.apply(HookCall.of(call)));
   }
 
-  /** Nothing may inherit from String, whose name is as long as that of the real superclass. */
+  /**
+   * Makes a class invalid: it inherits from String, whose name has the length of the right name.
+   */
   private static byte[] withFinalSuperclass(String typeName) throws IOException {
     String file = new String(CLASS_PATH.locate(typeName).resolve(), StandardCharsets.ISO_8859_1);
     return file.replace("java/lang/Object", "java/lang/String")

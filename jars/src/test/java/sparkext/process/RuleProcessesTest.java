@@ -14,7 +14,7 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import sparkext.common.UsageTrackingException;
 
-/** Which process is asked; each is a script that names a port, on which nobody is ever called. */
+/** Tests which process gets a question. Each process is a script that prints an unused port. */
 class RuleProcessesTest {
   private static final List<String> SCRIPT = List.of("sh", "-c", "echo 1; exec cat");
   private static final List<String> MISSING = List.of("/no/such/python");
@@ -22,9 +22,9 @@ class RuleProcessesTest {
 
   private final RuleProcesses processes = new RuleProcesses();
 
-  /** Several times: how long a process that was stopped is still there, is the system's affair. */
+  /** The test is repeated, because a stopped process may exist for some time. */
   @RepeatedTest(10)
-  void aWorkerThatWasStoppedForAnotherIsAskedNoMore() throws Exception {
+  void stoppedProcessGetsNoQuestion() throws Exception {
     call(SCRIPT, QUESTION);
     refusal(MISSING, QUESTION);
 
@@ -32,7 +32,7 @@ class RuleProcessesTest {
   }
 
   @Test
-  void anErrorOfTheCallWithoutTextIsNamedByItsType() {
+  void errorWithoutTextIsReportedByItsType() {
     UsageTrackingException refused =
         refusal(
             SCRIPT,
@@ -45,12 +45,12 @@ class RuleProcessesTest {
   }
 
   @Test
-  void anErrorOfTheStartThatIsNoIoExceptionMakesTheRulesUnavailable() {
+  void errorOfTheStartMakesTheRulesUnavailable() {
     assertThat(refusal(List.of(), QUESTION).getMessageParameters()).containsEntry("command", "");
   }
 
   @Test
-  void anInterruptOfACallStaysAnInterrupt() throws Exception {
+  void interruptOfACallIsThrownUnchanged() throws Exception {
     Thread caller = Thread.currentThread();
 
     assertThatExceptionOfType(InterruptedException.class)
@@ -66,7 +66,7 @@ class RuleProcessesTest {
   }
 
   @Test
-  void aThreadThatIsInterruptedAlreadyAsksNothing() throws Exception {
+  void interruptedThreadSendsNoQuestion() throws Exception {
     Thread.currentThread().interrupt();
 
     assertThatExceptionOfType(InterruptedException.class)

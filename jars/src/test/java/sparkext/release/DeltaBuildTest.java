@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Reading from class files for which Spark a Delta was built. */
+/** Tests how class files show for which Spark a Delta was built. */
 class DeltaBuildTest {
   private static final String RELOCATED = "org.apache.spark.sql.delta.Relocated$";
   private static final String ALTER =

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import sparkext.delta.UsageTrackingFeature;
 
-/** The facts that are read from a Delta alone. */
+/** Tests the facts that are read from a jar of Delta. */
 class DeltaReleaseTest {
   static List<DeltaJar> jars() {
     return DeltaJar.all();
@@ -37,7 +37,7 @@ class DeltaReleaseTest {
     assertThat(DeltaRelease.ownFeature(jar.classFiles(), UsageTrackingFeature.NAME)).isEmpty();
   }
 
-  /** Makes the test above meaningful: that test alone would pass on any Delta. */
+  /** Tests that features are found at all. Otherwise the test above would always pass. */
   @ParameterizedTest
   @MethodSource("jars")
   void featureOfDeltaIsFoundInEveryRelease(DeltaJar jar) throws IOException {

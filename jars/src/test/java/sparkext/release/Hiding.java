@@ -10,8 +10,9 @@ import net.bytebuddy.asm.MemberRemoval;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.pool.TypePool;
 
-/** The class files of this class path without some types, which a jar has to contain. */
-public record Hiding(Predicate<String> isHidden, ClassFileLocator classPath) implements ClassFileLocator {
+/** The class files of this class path without the types that a jar has to contain. */
+public record Hiding(Predicate<String> isHidden, ClassFileLocator classPath)
+    implements ClassFileLocator {
   static Hiding of(Predicate<String> isHidden) {
     return new Hiding(isHidden, ForClassLoader.of(Hiding.class.getClassLoader()));
   }

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The types and members that our classes name, in the jar of every supported Delta. */
+/** Tests that the jar of every supported Delta has the members that our classes name. */
 class LinkageTest {
   private static final List<byte[]> OURS = Shims.others();
 

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * The types and members that our classes name, in a whole installation. {@code make test-matrix}
- * names the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
+ * Tests that an installation has the members that our classes name. {@code make test-matrix} names
+ * the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
  */
 @EnabledIfSystemProperty(named = PairLinkageTest.PAIR, matches = ".+")
 class PairLinkageTest {
@@ -63,7 +63,7 @@ class PairLinkageTest {
     return name.substring(name.lastIndexOf('-') + 1, name.length() - ".jar".length());
   }
 
-  /** Returns Spark's jars, and Delta's as the last. */
+  /** Returns the jars of Spark, then the jars of Delta. */
   private static List<Path> pair() {
     return Stream.of(System.getProperty(PAIR).split(File.pathSeparator)).map(Path::of).toList();
   }

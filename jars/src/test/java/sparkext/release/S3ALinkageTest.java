@@ -13,7 +13,7 @@ import net.bytebuddy.dynamic.ClassFileLocator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The members of S3A and its SDK that our classes name, in every release of Hadoop. */
+/** Tests that every Hadoop has the members of S3A and its SDK that our classes name. */
 class S3ALinkageTest {
   private static final List<byte[]> OURS =
       Linkage.classFiles(Path.of("target", "classes", "sparkext", "s3"));

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Our classes that adapt to Delta 4.0, and the members they name that Delta 4.0 lacks. */
+/** Finds our classes that adapt to Delta 4.0, and the members that they name and it lacks. */
 final class Shims {
   private static final String DELTA = "org.apache.spark.sql.delta.";
 
@@ -34,7 +34,7 @@ final class Shims {
 
   private Shims() {}
 
-  /** Returns the class files that adapt. */
+  /** Returns the class files of the adapting classes. */
   static List<byte[]> adapting() {
     return OURS.get(true);
   }

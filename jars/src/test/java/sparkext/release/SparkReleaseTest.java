@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import sparkext.common.UnsupportedSparkException;
 
-/** The releases of Spark that are refused by their version. */
+/** Tests which releases of Spark are refused by their version. */
 class SparkReleaseTest {
   @ParameterizedTest
   @CsvSource({"3.5.8, 2.12.18", "3.5.8, 2.13.8", "4.2.0, 2.12.20", "(unknown version), 2.13.18"})

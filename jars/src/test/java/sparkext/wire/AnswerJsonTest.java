@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import sparkext.common.UsageTrackingException;
 
-/** Answers as records, with the oldest Jackson. */
+/** Tests that answers become records, with the oldest Jackson. */
 class AnswerJsonTest {
   private static final String PLAN =
       """
@@ -29,7 +29,7 @@ class AnswerJsonTest {
         "{\"free\": false, \"plan\": []}",
         "{\"free\": false, \"plan\": {\"byId\": true}}",
       })
-  void anotherShapeIsNoAnswer(String text) {
+  void anotherShapeIsNotAnAnswer(String text) {
     assertThatThrownBy(() -> AnswerJson.record(text, AllowedRemoval.class))
         .isInstanceOfSatisfying(
             UsageTrackingException.class,
@@ -44,7 +44,7 @@ class AnswerJsonTest {
   }
 
   @Test
-  void leavingIsFreeOrHasAPlan() throws UsageTrackingException {
+  void removalIsMetadataOnlyOrHasAPlan() throws UsageTrackingException {
     AllowedRemoval free =
         AnswerJson.record("{\"free\": true, \"plan\": null}", AllowedRemoval.class);
     AllowedRemoval costly =

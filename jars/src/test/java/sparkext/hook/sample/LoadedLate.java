@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook.sample;
 
-/** A class to weave; a class can be defined only once, so each test has its own. */
+/** A class to weave. Each test has another class, because a class can be defined only once. */
 public final class LoadedLate {
   private LoadedLate() {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook.sample;
 
-/** A class of which two methods are woven. */
+/** A class with two woven methods. */
 public final class LoadedWithTwoHooks {
   private LoadedWithTwoHooks() {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook.sample;
 
-/** Lends the right to define classes in this package. */
+/** Allows the weaver to define classes in this package. */
 public final class Neighbour {
   private Neighbour() {}
 }

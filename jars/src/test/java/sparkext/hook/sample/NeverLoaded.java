@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook.sample;
 
-/** A class that no JVM can define once it is changed, and that must not be loaded unchanged. */
+/** A class that no JVM can define after weaving, and that must not be loaded without weaving. */
 public final class NeverLoaded {
   private NeverLoaded() {}
 

@@ -24,9 +24,9 @@ public final class UsageTrackingBridge {
    * @param self the object that the woven method is called on
    * @param fields the values of the fields that the hook reads
    * @param arguments the arguments of the woven method
-   * @param result what the method returned, or null
-   * @param failure what the method threw, or null
-   * @return what the advice takes for the arguments, the body or the result; null changes nothing
+   * @param result the result of the method, or null
+   * @param failure the exception of the method, or null
+   * @return the new arguments, body or result for the advice; null for no change
    */
   public static Object call(
       String key,
