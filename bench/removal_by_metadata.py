@@ -159,7 +159,7 @@ def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
 
 
 def rewrite(session: Remote, original: Path, path: Path) -> float:
-    """Returns the seconds of Delta's rewrite on a new copy, since a rewrite joins small files."""
+    """Returns the seconds of Delta's rewrite on a new copy, because a rewrite joins small files."""
     shutil.copytree(original, path, copy_function=os.link)
     set_properties(session, path, NAME_MODE)
     seconds = set_properties(session, path, NO_MODE)

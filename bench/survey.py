@@ -96,7 +96,7 @@ def written(session: Remote, path: Path, properties: str, changes: Iterable[str]
 
 
 def copies(kinds: list[Path], folder: Path, number: int) -> Iterable[Path]:
-    """Copies the logs in turns, since a survey opens no data file."""
+    """Copies the logs in turns, because a survey opens no data file."""
     for place in range(number):
         path = folder / f"t{place:04}"
         shutil.copytree(kinds[place % len(kinds)] / "_delta_log", path / "_delta_log")

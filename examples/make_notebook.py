@@ -102,6 +102,7 @@ spark.stop()
 VOLATILE = (
     r"\w\w/part-[\w.-]+\.parquet",
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?",
+    r"seconds\D{1,50}\d+\.\d",
 )
 
 

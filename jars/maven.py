@@ -62,7 +62,7 @@ def jdk_home() -> Path:
     if java is None:
         raise BuildError(f"Cannot build the jar: no `java` on the PATH. {_jdk_advice()}")
     try:
-        # The JVM itself reports its home, since a path may be a link or a version manager's shim.
+        # The JVM itself reports its home, because a path may be a link or a version manager's shim.
         shown = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],
             capture_output=True,

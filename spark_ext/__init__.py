@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Column mapping for Delta Lake that can be removed again without rewriting files."""
 
-# A public name is imported at its first use, since the rule process (`spark_ext.process`) imports
+# A public name is imported at its first use, because the rule process (`spark_ext.process`) imports
 # this package without pyspark.
 
 from __future__ import annotations
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.lakehouse.certificate import Certificate
     from spark_ext.lakehouse.erasure import dropped_columns
-    from spark_ext.lakehouse.erasure_report import (
-        AppliedStep,
-        ErasureInterrupted,
-        ErasureReport,
-        TableErasure,
-    )
+    from spark_ext.lakehouse.erasure_report import ErasureInterrupted, ErasureReport
+    from spark_ext.lakehouse.erasure_results import AppliedStep, TableErasure
+    from spark_ext.lakehouse.next_call import NextCall
     from spark_ext.lakehouse.options import LakehouseOptions
     from spark_ext.lakehouse.progress import LakehouseProgress
     from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
@@ -70,6 +67,7 @@ __all__ = [
     "LakehouseProgress",
     "LakehouseReport",
     "NameAlignment",
+    "NextCall",
     "Obstacle",
     "ObstacleSum",
     "OutcomeSum",
@@ -98,7 +96,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AppliedStep": "spark_ext.lakehouse.erasure_report",
+    "AppliedStep": "spark_ext.lakehouse.erasure_results",
     "AuditResult": "spark_ext.api.audit_result",
     "Certificate": "spark_ext.lakehouse.certificate",
     "ColumnChange": "spark_ext.model.status",
@@ -119,6 +117,7 @@ _MODULES = {
     "LakehouseProgress": "spark_ext.lakehouse.progress",
     "LakehouseReport": "spark_ext.lakehouse.report",
     "NameAlignment": "spark_ext.api.alignment",
+    "NextCall": "spark_ext.lakehouse.next_call",
     "Obstacle": "spark_ext.removal.survey",
     "ObstacleSum": "spark_ext.removal.survey_sums",
     "OutcomeSum": "spark_ext.lakehouse.results",
@@ -131,7 +130,7 @@ _MODULES = {
     "SurveyProgress": "spark_ext.api.survey",
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
-    "TableErasure": "spark_ext.lakehouse.erasure_report",
+    "TableErasure": "spark_ext.lakehouse.erasure_results",
     "TableResult": "spark_ext.lakehouse.results",
     "UsageTracking": "spark_ext.api.table",
     "align_names": "spark_ext.lakehouse.calls",

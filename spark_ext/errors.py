@@ -123,6 +123,10 @@ class NotACertificateError(SparkExtError, ValueError, condition="USAGE_TRACKING_
     """A file is not a certificate of erasure for the requested column."""
 
 
+class InvalidFileNameError(SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_FILE_NAME"):
+    """A report or a certificate has no form that ends like the name of its file."""
+
+
 class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):
     """A table has no column mapping, and no alignment of its names was interrupted."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from spark_ext.auditing.findings import DAMAGE, RISK, Finding
 from spark_ext.show.tables import Lines, Part, Rendered, Table
-from spark_ext.wire.rows import as_row
+from spark_ext.wire.rows import as_row, plain
 
 _PLACES = ("severity", "version", "check", "column", "file")
 
@@ -44,7 +44,7 @@ class AuditResult(Rendered):
             >>> [each["table"] for each in AuditResult("db.t", (found,)).as_objects()]
             ['db.t']
         """
-        return ({"table": self.table, **as_row(finding)} for finding in self.findings)
+        return (plain({"table": self.table, **as_row(each)}) for each in self.findings)
 
     def _parts(self) -> Iterator[Part]:
         yield Lines(f"{self.table}: {self._counted()}")

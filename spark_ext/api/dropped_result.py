@@ -12,7 +12,7 @@ from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount
 from spark_ext.show.states import size
 from spark_ext.show.tables import Lines, Part, Rendered, Table
-from spark_ext.wire.rows import as_row
+from spark_ext.wire.rows import as_row, plain
 
 PLACES = (
     "column",
@@ -51,7 +51,7 @@ class DroppedColumns(Rendered):
 
     def as_objects(self) -> Iterable[dict[str, Any]]:
         """Returns each column with its table, for JSON; the keys are the columns of SQL."""
-        return ({"table": self.table, **as_row(column)} for column in self.columns)
+        return (plain({"table": self.table, **as_row(each)}) for each in self.columns)
 
     def _parts(self) -> Iterator[Part]:
         yield Lines(f"{self.table}: {self._summary()}")

@@ -167,7 +167,7 @@ def _round(spark: SparkSession, tag: str) -> dict[str, int]:
 
 @contextmanager
 def _server_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Keeps the counts that a Spark Connect server reports, since there is no context.
+    """Keeps the counts that a Spark Connect server reports, because there is no context.
 
     The server reports every statement of the session to its handlers, in the thread that runs it.
     """

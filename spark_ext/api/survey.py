@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,11 @@ _NO_TABLE = (
     # The session catalog has no table `spark_catalog.name`.
     "REQUIRES_SINGLE_PART_NAMESPACE",
 )
+
+# Calls a function for each batch of names, and yields the rows in order, as `map`.
+Each = Callable[
+    [Callable[[list[str]], list[SurveyedTable]], Iterable[list[str]]], Iterable[list[SurveyedTable]]
+]
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,17 @@ def surveyed_tables(
     where: Sequence[str | os.PathLike[str]],
     progress: Callable[[SurveyProgress], None] | None,
     chosen: Callable[[str], bool],
+    each: Each = map,
 ) -> list[tuple[SurveyedTable, str | None]]:
-    """Returns the tables whose full names are chosen, each with its kind; reads those of Delta."""
+    """Returns the tables whose full names are chosen, each with its kind; reads those of Delta.
+
+    Args:
+        spark: The session.
+        where: The places, as in `survey`.
+        progress: Called before the first table and after each batch; None for no reports.
+        chosen: Returns whether a table with this name is read.
+        each: Reads the batches; `map` reads one after the other.
+    """
     started = time.monotonic()
     listed = [(table, kind) for table, kind in _listed_tables(spark, where) if chosen(table.table)]
     names = [table.table for table, kind in listed if kind == DELTA]
@@ -111,10 +125,11 @@ def surveyed_tables(
     surveyed: dict[str, SurveyedTable] = {}
     with copying(spark):
         report(0)
-        for start in range(0, len(names), _BATCH):
-            batch = names[start : start + _BATCH]
-            surveyed.update(zip(batch, rows_of(spark, batch), strict=True))
-            report(start + len(batch))
+        batches = [names[start : start + _BATCH] for start in range(0, len(names), _BATCH)]
+        read = each(lambda batch: rows_of(spark, batch), batches)
+        for batch, rows in zip(batches, read, strict=True):
+            surveyed.update(zip(batch, rows, strict=True))
+            report(len(surveyed))
     return [(surveyed.get(table.table, table), kind) for table, kind in listed]
 
 
@@ -126,12 +141,11 @@ def _listed_tables(
     A name that is neither a schema nor a catalog may be a table's name.
     """
     found: dict[str, tuple[SurveyedTable, str | None]] = {}
-    for place in where or (None,):
-        path = _path(place)
-        if path is not None:
-            found[path] = SurveyedTable(path), DELTA
+    for place in map(text_of, where) if where else (None,):
+        if place is not None and is_path(place):
+            found[place] = SurveyedTable(place), DELTA
             continue
-        for table, kind in _in_schema(spark, None if place is None else os.fspath(place)):
+        for table, kind in _in_schema(spark, place):
             found[table.table] = table, kind
     yield from found.values()
 
@@ -162,12 +176,10 @@ def _table(spark: SparkSession, name: str, refusal: PySparkException) -> Surveye
         return SurveyedTable(name)
 
 
-def _path(place: str | os.PathLike[str] | None) -> str | None:
-    """Returns the path of a table; None if the place is a name."""
-    if isinstance(place, os.PathLike):
-        path = os.fspath(place)
-        return path if "/" in path else f"./{path}"
-    return place if place is not None and is_path(place) else None
+def text_of(place: str | os.PathLike[str]) -> str:
+    """Returns a place as a text, in which a path has a slash."""
+    text = os.fspath(place)
+    return f"./{text}" if isinstance(place, os.PathLike) and not is_path(text) else text
 
 
 def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:

@@ -102,7 +102,7 @@ class UsageTracking:
         """Adds the feature to the protocol of the table; does nothing if the table is tracked.
 
         The flag starts as false on a table without column mapping. On a mapped table the flag
-        starts as true, since earlier drops and renames are unknown.
+        starts as true, because earlier drops and renames are unknown.
 
         Raises:
             AnalysisException: Delta's and Spark's, such as for a missing permission.
@@ -256,7 +256,7 @@ class UsageTracking:
     ) -> NameAlignment:
         """Makes every physical name equal to the logical name, and keeps column mapping.
 
-        The method removes column mapping as `remove_column_mapping` does, tracks the table anew if
+        The method removes column mapping as `remove_column_mapping` does, tracks the table again if
         the flag is true or the table is untracked, and enables column mapping again. The flag is
         false then. On an aligned table the method does nothing. If a call is interrupted, the next
         call continues.

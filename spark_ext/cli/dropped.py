@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +12,11 @@ from spark_ext.cli import run_progress
 from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_parallel, add_places, add_progress, run
 from spark_ext.cli.output import output_file, print_error, standard_output, written
-from spark_ext.lakehouse.certificate import Certificate, plain
-from spark_ext.lakehouse.erasure_report import UNREADABLE, ErasureReport
+from spark_ext.lakehouse.certificate import Certificate
+from spark_ext.lakehouse.erasure_report import ErasureReport
+from spark_ext.lakehouse.erasure_results import UNREADABLE
 from spark_ext.lakehouse.files import CERTIFICATE_FORMS
+from spark_ext.wire.rows import json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +68,7 @@ def _run(chosen: argparse.Namespace) -> int:
         lambda spark: _report(spark, chosen),
         code_of=_code_of,
         write=lambda report: written(lambda file: Certificate.of(report).write(file), certificates),
-        show=lambda report: _print(report, as_json=chosen.json),
+        show=lambda report: _print(_certified(report, certificates), as_json=chosen.json),
         failed=FAILED,
     )
 
@@ -88,6 +89,10 @@ def _report(spark: SparkSession, chosen: argparse.Namespace) -> ErasureReport:
     )
 
 
+def _certified(report: ErasureReport, certificates: list[Path]) -> ErasureReport:
+    return report.certified(certificates[0]) if certificates else report
+
+
 def _code_of(report: ErasureReport) -> int:
     if UNREADABLE in report.verdicts:
         return FAILED
@@ -105,9 +110,7 @@ def _previous(chosen: argparse.Namespace) -> Path | None:
 def _print(report: ErasureReport, *, as_json: bool) -> None:
     with standard_output() as output:
         if as_json:
-            output.writelines(
-                f"{json.dumps(each, default=plain)}\n" for each in report.as_objects()
-            )
+            output.writelines(json_lines(report.as_objects()))
         else:
             print(report.text(), file=output)
     for table in report.tables:

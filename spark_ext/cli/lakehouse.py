@@ -8,7 +8,6 @@ first table began, 2 if the call is wrong, 130 or 143 if SIGINT or SIGTERM ended
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from spark_ext.cli.output import output_file, standard_output, written
 from spark_ext.lakehouse.files import REPORT_FORMS
 from spark_ext.lakehouse.plan import ORDERS
 from spark_ext.removal.stages import STAGES, UNMAPPED
+from spark_ext.wire.rows import json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,7 +120,7 @@ def _add_to_name_mode(parser: argparse.ArgumentParser) -> None:
 def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
     """Calls the function with the arguments, writes its report, and returns the exit code.
 
-    The function is known by its name, since other commands need no pyspark.
+    The function is known by its name, because other commands need no pyspark.
     """
     options: dict[str, Any] = {name: getattr(chosen, name) for name in (*_OPTIONS, *own)}
     options["progress"] = run_progress.callback(chosen.progress)
@@ -135,8 +135,8 @@ def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int
         chosen.command,
         call,
         code_of=_code_of,
-        write=lambda report: written(report.write, chosen.report),
-        show=lambda report: _print(report, chosen),
+        write=lambda report: written(report.writing(chosen.report).write, chosen.report),
+        show=lambda report: _print(report.writing(chosen.report), chosen),
         failed=NOT_REACHED,
         settings=_SESSION,
     )
@@ -153,7 +153,7 @@ def _code_of(report: LakehouseReport) -> int:
 def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
     with standard_output() as output:
         if chosen.json:
-            output.writelines(f"{json.dumps(each)}\n" for each in report.as_objects())
+            output.writelines(json_lines(report.as_objects()))
         elif chosen.csv:
             report.write_csv(output)
         else:

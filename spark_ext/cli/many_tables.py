@@ -20,14 +20,25 @@ if TYPE_CHECKING:
 _Report = TypeVar("_Report")
 
 
-def add_places(parser: argparse.ArgumentParser) -> Any:
-    """Adds the arguments that choose tables; returns the group of the patterns."""
+def add_where(parser: argparse.ArgumentParser, number: str, others: str = "") -> None:
+    """Adds the places of the tables.
+
+    Args:
+        parser: The parser of the command.
+        number: How many places there are, as `nargs` of `argparse`.
+        others: What the help says about no place.
+    """
     parser.add_argument(
         "where",
-        nargs="+",
+        nargs=number,
         metavar="CATALOG[.SCHEMA] | SCHEMA | TABLE | PATH",
-        help="a text with a slash is a path; a catalog includes all its schemas",
+        help=f"a text with a slash is a path; a catalog includes all its schemas{others}",
     )
+
+
+def add_places(parser: argparse.ArgumentParser) -> Any:
+    """Adds the arguments that choose tables; returns the group of the patterns."""
+    add_where(parser, "+")
     tables = parser.add_argument_group("tables")
     for option, what in (("--include", "only tables"), ("--exclude", "no tables")):
         tables.add_argument(
@@ -69,8 +80,8 @@ def run(
 ) -> int:
     """Runs a call over many tables, and returns the exit code.
 
-    The files are written first, since standard output may have no reader, and the session may fail
-    to stop.
+    The files are written first, because standard output may have no reader, and the session may
+    fail to stop.
 
     Args:
         command: The name of the command.

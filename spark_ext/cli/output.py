@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from spark_ext.lakehouse.files import require_writable
+from spark_ext.errors import InvalidFileNameError
+from spark_ext.lakehouse.files import require_form, require_writable
 
 
 def output_file(forms: Sequence[str], text: str) -> Path:
@@ -21,10 +22,11 @@ def output_file(forms: Sequence[str], text: str) -> Path:
         ArgumentTypeError: The name has another end, or the folder is not writable.
     """
     path = Path(text)
-    if path.suffix.lower() not in forms:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end with one of {', '.join(forms)}")
     try:
+        require_form(path, forms)
         require_writable(path)  # otherwise the command would fail after hours of work
+    except InvalidFileNameError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
     except OSError as error:
         raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
     return path

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
 from spark_ext.cli.command import Command
+from spark_ext.cli.many_tables import add_where
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
 from spark_ext.removal.survey import SurveyedTable
@@ -20,12 +21,7 @@ DONE, UNREADABLE, FAILED = 0, 1, 2
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "where",
-        nargs="*",
-        metavar="CATALOG[.SCHEMA] | SCHEMA | PATH",
-        help="a text with a slash is a path; all schemas of the default catalog by default",
-    )
+    add_where(parser, "*", "; all schemas of the default catalog by default")
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--json",

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from spark_ext.cli.session import error_text, own_session
-from spark_ext.wire.rows import as_row
+from spark_ext.wire.rows import json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,12 +78,6 @@ def _results(
 
 def _print(result: Result, *, as_json: bool) -> None:
     if as_json:
-        for each in result.as_objects():
-            print(json.dumps(each, default=_plain))
+        sys.stdout.writelines(json_lines(result.as_objects()))
     else:
         print(f"{result!r}\n")
-
-
-def _plain(value: Any) -> Any:
-    """Returns a time as text, and a dataclass as an object."""
-    return value.isoformat() if hasattr(value, "isoformat") else as_row(value)

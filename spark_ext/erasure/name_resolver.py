@@ -207,7 +207,7 @@ class NameResolver:
         for lifetime in self.lifetimes:
             for since, column in lifetime.columns:
                 found[lower(column.physical_path)].setdefault(lifetime, since)
-                # Files from before column mapping have this one.
+                # Files from before column mapping have this name.
                 if not column.has_physical_name:
                     found[lower(column.path)].setdefault(lifetime, since)
         return found

@@ -73,7 +73,7 @@ class Budget:
             planned: The table.
             seconds: The seconds that the table took; None if no statement ran.
             changed_bytes: The bytes that were copied or rewritten; None if not known.
-            failed: Whether an error ended the table. Its seconds say nothing about the rate.
+            failed: Whether an error ended the table. Its seconds do not count for the rate.
         """
         if changed_bytes is not None:
             self.begun_bytes -= planned.size_in_bytes - changed_bytes

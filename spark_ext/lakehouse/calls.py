@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spark_ext.api.removal_setting import copying
-from spark_ext.api.survey import DELTA
+from spark_ext.api.survey import DELTA, text_of
 from spark_ext.lakehouse.budget import Budget
 from spark_ext.lakehouse.chosen import Place, chosen_tables
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
@@ -161,13 +161,15 @@ def _call(
             if not results and interrupts.received is None:
                 raise
             failure = error
+    places = tuple(map(text_of, where))
     report = LakehouseReport(
         goal=goal.words,
-        where=tuple(os.fspath(place) for place in where),
+        where=places,
         tables=tuple(results.values()),
         dry_run=options.dry_run,
         seconds=time.monotonic() - started,
         interrupted=interrupts.name,
+        call=replace(goal.call, where=places).with_options(**options.given),
     )
     return interrupts.end(report, failure or reporter.error(goal.words), LakehouseInterrupted)
 

@@ -7,17 +7,18 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
 
 from spark_ext.errors import NotACertificateError
 from spark_ext.lakehouse.earlier import EarlierCertificate
-from spark_ext.lakehouse.erasure_report import ErasureReport, TableErasure, reason
-from spark_ext.lakehouse.files import page, whole_file
+from spark_ext.lakehouse.erasure_report import ErasureReport, reason
+from spark_ext.lakehouse.erasure_results import TableErasure
+from spark_ext.lakehouse.files import CERTIFICATE_FORMS, page, require_form, whole_file
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
-from spark_ext.wire.rows import as_row
+from spark_ext.wire.rows import in_utc, plain
 
 _KIND: Final = "spark-ext certificate of erasure"
 _FORMAT: Final = 1
@@ -64,11 +65,11 @@ class Certificate(Rendered):
 
     def as_object(self) -> dict[str, Any]:
         """Returns the certificate for JSON; times are in UTC."""
-        return {
+        found: dict[str, Any] = {
             "certificate": _KIND,
             "format": _FORMAT,
             "sparkExt": self.report.version,
-            "time": self.time.isoformat(timespec="seconds"),
+            "time": self.time,
             "column": self.report.column,
             "where": self.report.where,
             "verdict": self.verdict,
@@ -80,11 +81,13 @@ class Certificate(Rendered):
                 {"because": reason(table), **table.as_object()} for table in self.report.tables
             ],
             "earlier": self.report.earlier,
+            "nextCall": self.report.next_call,
         }
+        return {key: plain(value) for key, value in found.items()}
 
     def json(self) -> str:
         """Returns the certificate as the text of a JSON file."""
-        return json.dumps(self.as_object(), default=plain, indent=2) + "\n"
+        return json.dumps(self.as_object(), indent=2) + "\n"
 
     def html(self) -> str:
         """Returns the certificate as a page, which contains the JSON too."""
@@ -93,16 +96,19 @@ class Certificate(Rendered):
         return page(f"{_KIND}: {self.report.column}", body)
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the certificate to a file, as HTML if the name ends with `.html`, else as JSON.
+        """Writes the certificate to a file, in the form of its end: one of `CERTIFICATE_FORMS`.
 
-        A reader of the file never sees a part of the certificate.
+        A reader of the file never sees a part of the certificate. Its next call continues the file.
 
         Raises:
+            InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
             OSError: The file cannot be written.
         """
         path = Path(file)
+        form = require_form(path, CERTIFICATE_FORMS)
+        known = replace(self, report=self.report.certified(path))
         with whole_file(path) as written:
-            written.write(self.html() if path.suffix.lower() == ".html" else self.json())
+            written.write(known.html() if form == ".html" else known.json())
 
     def _parts(self) -> Iterator[Part]:
         yield Facts(
@@ -111,7 +117,7 @@ class Certificate(Rendered):
                 "where": list(self.report.where),
                 "verdict": self.verdict,
                 **({"interrupted by": self.report.interrupted} if self.report.interrupted else {}),
-                "time": self.time.isoformat(timespec="seconds"),
+                "time": in_utc(self.time),
                 "spark-ext": self.report.version,
                 "tables": len(self.report.tables),
                 **self.report.verdicts,
@@ -131,6 +137,8 @@ class Certificate(Rendered):
                 "Tables of an earlier certificate only",
             )
         yield Lines("Out of reach:", OUT_OF_REACH)
+        if self.report.next_call is not None:
+            yield from self.report.next_call.parts()
 
 
 def _of_table(table: TableErasure) -> Iterator[Part]:
@@ -155,9 +163,9 @@ def _of_table(table: TableErasure) -> Iterator[Part]:
             "table id": found.table_id,
             "location": found.location,
             "version": found.version,
-            "read at": _utc(found.timestamp),
+            "read at": in_utc(found.timestamp),
             "schemas known from version": found.oldest_version,
-            "of": None if found.oldest_timestamp is None else _utc(found.oldest_timestamp),
+            "of": None if found.oldest_timestamp is None else in_utc(found.oldest_timestamp),
             "names of the column": list(dict.fromkeys(names)),
         }
     )
@@ -208,14 +216,4 @@ def _content(file: str, text: str) -> dict[str, Any]:
 
 
 def _from(earliest: datetime | None) -> str:
-    return "now" if earliest is None else _utc(earliest)
-
-
-def _utc(time: datetime) -> str:
-    # Spark's times are in the time zone of this process.
-    return time.astimezone(timezone.utc).isoformat(timespec="seconds")
-
-
-def plain(value: Any) -> Any:
-    """Returns a time in UTC as text, and a dataclass as an object, for JSON."""
-    return _utc(value) if isinstance(value, datetime) else as_row(value)
+    return "now" if earliest is None else in_utc(earliest)

@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from spark_ext.api.survey import SurveyProgress, surveyed_tables
+from spark_ext.api.survey import Each, SurveyProgress, surveyed_tables
 from spark_ext.lakehouse.options import Options
 from spark_ext.lakehouse.progress import SURVEYING, LakehouseProgress, Reporter
 from spark_ext.lakehouse.signals import Interrupts
+from spark_ext.lakehouse.workers import inheriting
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Place = str | os.PathLike[str]
+
+# While the rule process and Python work on a batch, the JVM reads the next one.
+_BATCHES_AT_A_TIME = 2
 
 
 def chosen_tables(
@@ -37,10 +43,32 @@ def chosen_tables(
     case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
     chosen = options.chooses(case_sensitive=case_sensitive)
     found: dict[str, tuple[SurveyedTable, str | None]] = {}
-    for row, kind in surveyed_tables(spark, where, _progress(reporter, interrupts), chosen):
-        found.setdefault(row.location or row.table, (row, kind))
+    report = _progress(reporter, interrupts)
+    with _ahead(spark, options.parallel) as each:
+        for row, kind in surveyed_tables(spark, where, report, chosen, each):
+            found.setdefault(row.location or row.table, (row, kind))
     only = options.only
     return [(row, kind) for row, kind in found.values() if only is None or only(row)]
+
+
+@contextmanager
+def _ahead(spark: SparkSession, parallel: int) -> Iterator[Each]:
+    """Yields a function that reads the next batch of a survey before the rows of one are asked for.
+
+    No batch begins after the body, such as after a signal.
+    """
+    threads = ThreadPoolExecutor(min(parallel, _BATCHES_AT_A_TIME), "spark-ext-survey")
+
+    def each(
+        read: Callable[[list[str]], list[SurveyedTable]], batches: Iterable[list[str]]
+    ) -> Iterator[list[SurveyedTable]]:
+        futures = [threads.submit(inheriting(spark, read), batch) for batch in batches]
+        return (future.result() for future in futures)
+
+    try:
+        yield each
+    finally:
+        threads.shutdown(cancel_futures=True)
 
 
 def _progress(reporter: Reporter, interrupts: Interrupts) -> Callable[[SurveyProgress], None]:

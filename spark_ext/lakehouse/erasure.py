@@ -10,19 +10,15 @@ from collections.abc import Callable, Sequence
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from spark_ext.api.survey import DELTA, VIEW
+from spark_ext.api.survey import DELTA, VIEW, text_of
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, earlier_certificate
 from spark_ext.lakehouse.chosen import Place, chosen_tables
 from spark_ext.lakehouse.earlier import EarlierCertificate
-from spark_ext.lakehouse.erasure_report import (
-    INTERRUPTED,
-    OTHER_FORMAT,
-    ErasureInterrupted,
-    ErasureReport,
-    TableErasure,
-)
+from spark_ext.lakehouse.erasure_report import ErasureInterrupted, ErasureReport
+from spark_ext.lakehouse.erasure_results import INTERRUPTED, OTHER_FORMAT, TableErasure
 from spark_ext.lakehouse.erasure_run import table_erasure
+from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.options import Options
 from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
 from spark_ext.lakehouse.signals import Interrupts, receiving_signals
@@ -96,7 +92,7 @@ def dropped_columns(
         include=include, exclude=exclude, only=only, parallel=parallel, progress=progress
     )
     earlier = earlier_certificate(previous, column)
-    places = tuple(os.fspath(place) for place in where) or (_current_schema(spark),)
+    places = tuple(map(text_of, where)) or (_current_schema(spark),)
     reporter = Reporter(progress)
     chosen: list[tuple[SurveyedTable, str | None]] = []
     failure: BaseException | None = None
@@ -122,8 +118,28 @@ def dropped_columns(
         num_views=sum(kind == VIEW for _, kind in chosen),
         earlier=earlier.not_replaced_by({each.table: each.erasure for each in tables}),
         interrupted=interrupts.name,
+        call=_call(places, column, previous, options, applies=apply),
     )
     return interrupts.end(report, failure or reporter.error(_PHASE), ErasureInterrupted)
+
+
+def _call(
+    where: tuple[str, ...],
+    column: str | None,
+    previous: Certificate | str | os.PathLike[str] | None,
+    options: Options,
+    *,
+    applies: bool,
+) -> Call:
+    known = previous if isinstance(previous, Certificate | None) else os.fspath(previous)
+    own = {"column": column, "apply": applies or None, "previous": known}
+    given = {name: value for name, value in own.items() if value is not None}
+    return Call(
+        function="dropped_columns",
+        command="dropped",
+        where=where,
+        options={**given, **options.given},
+    )
 
 
 def _check(column: str | None) -> None:

@@ -3,117 +3,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from spark_ext.api.dropped_result import PLACES, STEPS, name_of, places, time_in_words
 from spark_ext.lakehouse.earlier import EarlierFinding
-from spark_ext.lakehouse.signals import Interrupted
-from spark_ext.model.dropped import DroppedColumn, ErasureStep
-from spark_ext.model.erasure import (
-    ERASED,
-    LIVE,
-    NEVER_HAD,
-    STILL_PRESENT,
-    UNKNOWN,
-    ColumnErasure,
+from spark_ext.lakehouse.erasure_results import (
+    APPLIED,
+    INTERRUPTED,
+    OTHER_FORMAT,
+    VERDICTS,
+    TableErasure,
+    due_steps,
 )
+from spark_ext.lakehouse.next_call import Call, NextCall
+from spark_ext.lakehouse.signals import Interrupted
+from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table, as_text
-from spark_ext.wire.rows import as_row
+from spark_ext.wire.rows import plain
 
-# The verdicts of a table that cannot be read, and of one that was not read.
-UNREADABLE: Final = "UNREADABLE"
-NOT_READ: Final = "NOT_READ"
-# The worst first.
-VERDICTS: Final = (UNREADABLE, LIVE, STILL_PRESENT, NOT_READ, UNKNOWN, ERASED, NEVER_HAD)
-
-# Why a table was not read.
-OTHER_FORMAT: Final = "OTHER_FORMAT"
-INTERRUPTED: Final = "INTERRUPTED"
 _WHY_NOT_READ = {
     OTHER_FORMAT: "it is not a Delta table, and may have the column",
     INTERRUPTED: "the call was interrupted before it was read",
 }
 
 _SHOWN = 100
-
-
-@dataclass(frozen=True)
-class AppliedStep:
-    """A step of an erasure that ran.
-
-    Args:
-        step: `PURGE` or `VACUUM`.
-        statement: The SQL text.
-        version_before: The newest version of the table before the statement, from 0.
-        version_after: The newest version afterwards; None if the statement failed.
-        seconds: The duration in seconds.
-        error: The condition of the error, or the class of an error without a condition; None if
-            the statement ended.
-        message: The text of the error; None if the statement ended.
-    """
-
-    step: str
-    statement: str
-    version_before: int
-    version_after: int | None
-    seconds: float
-    error: str | None = None
-    message: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableErasure:
-    """One table of an erasure.
-
-    Args:
-        table: The full name of the table.
-        erasure: The finding after the last step that ran. If the table cannot be read, the finding
-            before the error; None if there is none.
-        applied: The steps that ran, in order.
-        earlier: The finding of an earlier certificate; None without one, or without a column.
-        error: The condition of the error, or the class of an error without a condition; None if
-            the table was read.
-        message: The text of the error; None if the table was read.
-        not_read: Why the table was not read: `OTHER_FORMAT` or `INTERRUPTED`; None if it was.
-    """
-
-    table: str
-    erasure: ColumnErasure | None = None
-    applied: tuple[AppliedStep, ...] = ()
-    earlier: EarlierFinding | None = None
-    error: str | None = None
-    message: str | None = None
-    not_read: str | None = None
-
-    @property
-    def verdict(self) -> str:
-        """Returns the verdict about the table, also `UNREADABLE` and `NOT_READ`."""
-        if self.not_read is not None:
-            return NOT_READ
-        is_unreadable = self.erasure is None or self.message is not None
-        return UNREADABLE if is_unreadable else self.erasure.verdict  # type: ignore[union-attr]
-
-    @property
-    def columns(self) -> tuple[DroppedColumn, ...]:
-        """Returns the dropped columns that have, or may have, the name."""
-        return () if self.erasure is None else self.erasure.columns
-
-    @property
-    def steps(self) -> tuple[ErasureStep, ...]:
-        """Returns the remaining steps of all columns, each once with its latest time."""
-        found: dict[tuple[str, str], ErasureStep] = {}
-        for step in (step for column in self.columns for step in column.steps):
-            known = found.get((step.step, step.statement))
-            if known is None or (step.earliest or datetime.min) > (known.earliest or datetime.min):
-                found[step.step, step.statement] = step
-        return tuple(found.values())
-
-    def as_object(self) -> dict[str, Any]:
-        """Returns the table for JSON."""
-        return {"verdict": self.verdict, **as_row(self)}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -129,6 +46,7 @@ class ErasureReport(Rendered):
         earlier: The entries of the earlier certificate that no table of this report replaces, as
             the objects of its JSON.
         interrupted: The signal that ended the call; None if none did.
+        call: The call; None if it is not known.
     """
 
     column: str | None
@@ -138,6 +56,7 @@ class ErasureReport(Rendered):
     num_views: int = 0
     earlier: tuple[Mapping[str, Any], ...] = ()
     interrupted: str | None = None
+    call: Call | None = None
 
     @property
     def verdict(self) -> str:
@@ -161,10 +80,45 @@ class ErasureReport(Rendered):
         times = (step.earliest for table in self.tables for step in table.steps)
         return min((time for time in times if time is not None), default=None)
 
+    def certified(self, file: str | os.PathLike[str]) -> ErasureReport:
+        """Returns the report of a call that writes a certificate, which the next call continues."""
+        if self.call is None:
+            return self
+        options = {name: each for name, each in self.call.options.items() if name != "previous"}
+        files = (("--certificate", os.fspath(file)),)
+        return replace(self, call=replace(self.call, options=options, files=files))
+
+    @property
+    def next_call(self) -> NextCall | None:
+        """Returns the call to run next, and from when; None if no call finds anything else."""
+        if self.call is None or self.complete:
+            return None
+        if self.interrupted is not None:
+            return NextCall(words="the same call again", earliest=None, calls=self.call.texts())
+        steps = [
+            step
+            for table in self.tables
+            if table.erasure is not None
+            for step in due_steps(table.erasure, table.earlier)
+            if step.step in APPLIED
+        ]
+        call = self.call.with_options(apply=True) if steps else self.call
+        due = None if self.due is None else time_in_words(self.due)
+        if any(step.earliest is None for step in steps) and call != self.call:
+            later = "" if due is None else f", and once more from {due} on"
+            return NextCall(words=f"delete the data{later}", earliest=None, calls=call.texts())
+        if due is not None:
+            words = f"the same call again, from {due} on"
+            return NextCall(words=words, earliest=self.due, calls=call.texts())
+        if all(table.not_read == OTHER_FORMAT for table in self.tables):
+            return None
+        words = "do what the tables need, and then the same call again"
+        return NextCall(words=words, earliest=None, calls=call.texts())
+
     def as_objects(self) -> Iterator[dict[str, Any]]:
-        """Yields an object with the sums, and one for each table."""
-        yield {
-            "sums": {
+        """Yields an object with the sums, then one for each table, for lines of JSON."""
+        yield plain(
+            {
                 "column": self.column,
                 "where": self.where,
                 "verdicts": self.verdicts,
@@ -172,9 +126,10 @@ class ErasureReport(Rendered):
                 "complete": self.complete,
                 "interrupted": self.interrupted,
                 "due": self.due,
+                "nextCall": self.next_call,
                 "version": self.version,
             }
-        }
+        )
         for table in self.tables:
             yield table.as_object()
 
@@ -207,6 +162,8 @@ class ErasureReport(Rendered):
                 yield Table(columns, rows, caption)
         if len(self.tables) > len(chosen):
             yield Lines(f"({len(self.tables) - len(chosen):,} more tables)")
+        if self.next_call is not None:
+            yield from self.next_call.parts()
 
 
 class ErasureInterrupted(Interrupted):

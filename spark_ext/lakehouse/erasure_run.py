@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,8 @@ from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.refusals import described
 from spark_ext.api.statements import StatementRunner
 from spark_ext.lakehouse.earlier import EarlierFinding
-from spark_ext.lakehouse.erasure_report import AppliedStep, TableErasure
-from spark_ext.model.dropped import PURGE, VACUUM, ErasureStep
+from spark_ext.lakehouse.erasure_results import APPLIED, AppliedStep, TableErasure, due_steps
+from spark_ext.model.dropped import ErasureStep
 from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.schema import path_of
@@ -22,10 +22,6 @@ from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# The steps with a statement that deletes nothing early: PURGE keeps the old files, and VACUUM keeps
-# files for the table's retention period.
-_RUN = (PURGE, VACUUM)
 
 Earlier = Callable[[str | None], EarlierFinding | None]
 
@@ -96,7 +92,7 @@ def _due(
 ) -> ErasureStep | None:
     """Returns the first step that can run now, and that has not failed or ended without effect."""
     due = {step.step: step for step in due_steps(erasure, known) if step.earliest is None}
-    return next((due[step] for step in _RUN if step in due and step not in ended), None)
+    return next((due[step] for step in APPLIED if step in due and step not in ended), None)
 
 
 def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
@@ -111,20 +107,6 @@ def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
         )
         for column in erasure.columns
     ]
-
-
-def due_steps(erasure: ColumnErasure, known: EarlierFinding | None) -> Iterator[ErasureStep]:
-    """Yields the steps of the columns that have the name, but for those of a catalog.
-
-    A column of files that no schema names may be another column. Its steps are omitted unless an
-    earlier certificate has its path in files.
-    """
-    before = () if known is None else [column.physical_path for column in known.columns]
-    for column in erasure.columns:
-        path = column.physical_path
-        is_named = path is not None and (path in before or path not in erasure.unnamed_columns)
-        if is_named or column.path is not None:
-            yield from (step for step in column.steps if not step.by_catalog)
 
 
 def _run(table: NamedTable, step: ErasureStep) -> AppliedStep:

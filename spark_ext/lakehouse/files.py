@@ -12,6 +12,8 @@ from html import escape
 from pathlib import Path
 from typing import Final, TextIO
 
+from spark_ext.errors import InvalidFileNameError
+
 # The ends of the names of files.
 REPORT_FORMS: Final = (".csv", ".html", ".json", ".txt")
 CERTIFICATE_FORMS: Final = (".html", ".json")
@@ -19,10 +21,16 @@ CERTIFICATE_FORMS: Final = (".html", ".json")
 _STYLE = "body{font-family:sans-serif}td,th{text-align:left;padding:0 1em 0 0}"
 
 
-def require_form(path: Path, forms: Sequence[str]) -> None:
-    """Raises ValueError if the name of a file ends with none of the forms, in any letter case."""
-    if path.suffix.lower() not in forms:
-        raise ValueError(f"Cannot write `{path}`: its name does not end with {' or '.join(forms)}.")
+def require_form(path: Path, forms: Sequence[str]) -> str:
+    """Returns the end of a file's name in lower case, which is one of the forms.
+
+    Raises:
+        InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name has another end.
+    """
+    form = path.suffix.lower()
+    if form not in forms:
+        raise InvalidFileNameError(file=path, forms=", ".join(forms))
+    return form
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
+from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
 from spark_ext.model.keys import (
     FEATURE_NAME,
@@ -55,6 +56,10 @@ class Goal(Protocol):
     def words(self) -> str:
         """Returns the goal for people."""
 
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
+
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""
 
@@ -81,6 +86,12 @@ class Removal:
     def words(self) -> str:
         """Returns the goal for people."""
         return f"remove column mapping until {self.until}"
+
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
+        options = {} if self.until == UNMAPPED else {"until": self.until}
+        return Call(function="remove_column_mapping", command="remove", options=options)
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""
@@ -134,6 +145,12 @@ class Alignment:
         """Returns the goal for people."""
         return "align names"
 
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
+        options = {"to_name_mode": True} if self.to_name_mode else {}
+        return Call(function="align_names", command="align", options=options)
+
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""
         if row.error is not None:
@@ -177,6 +194,11 @@ class Tracking:
     def words(self) -> str:
         """Returns the goal for people."""
         return "track" if self.wanted else "untrack"
+
+    @property
+    def call(self) -> Call:
+        """Returns the function and its own options, without places."""
+        return Call(function=self.words, command=self.words)
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from fnmatch import fnmatchcase
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.plan import CHEAPEST, ORDERS
@@ -94,6 +94,16 @@ class Options:
         _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
 
     @property
+    def given(self) -> Mapping[str, Any]:
+        """Returns the options that differ from their defaults, but for what a next call decides."""
+        known = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {
+            name: value
+            for name, (value, default) in known.items()
+            if value != default and name not in ("dry_run", "progress")
+        }
+
+    @property
     def max_seconds(self) -> float | None:
         """Returns the limit of time in seconds."""
         assert not isinstance(self.max_time, timedelta)
@@ -106,6 +116,8 @@ class Options:
 
     def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:
         """Returns a function that returns whether the patterns choose the name of a table."""
+        if not self.include and not self.exclude:
+            return lambda name: True
 
         def matches(pattern: str, name: str) -> bool:
             if not case_sensitive:

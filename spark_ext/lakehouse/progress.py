@@ -73,7 +73,7 @@ def line(progress: LakehouseProgress) -> str:
 
 
 class Reporter:
-    """Calls a callback now and then, until the callback raises an error.
+    """Calls a callback at intervals, until the callback raises an error.
 
     Args:
         callback: None for no reports.
@@ -86,7 +86,7 @@ class Reporter:
         self.failure: Exception | None = None
 
     def report(self, progress: Callable[[], LakehouseProgress], *, at_once: bool = False) -> None:
-        """Calls the callback if the last call is long ago, or `at_once`."""
+        """Calls the callback if the interval has passed, or `at_once`."""
         since = time.monotonic() - self._last
         if self._callback is None or self.failure is not None:
             return

@@ -6,22 +6,37 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from spark_ext.lakehouse.budget import BYTES
 from spark_ext.lakehouse.files import REPORT_FORMS, page, require_form, whole_file
-from spark_ext.lakehouse.results import COMPLETE, OutcomeSum, TableResult, sums
+from spark_ext.lakehouse.next_call import Call, NextCall
+from spark_ext.lakehouse.results import (
+    CANCELLED,
+    COMPLETE,
+    FAILED,
+    GONE,
+    NOT_BEGUN,
+    PLANNED,
+    WAITING,
+    OutcomeSum,
+    TableResult,
+    sums,
+)
 from spark_ext.lakehouse.signals import Interrupted
 from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
-from spark_ext.wire.rows import ddl, in_camel_case, write_csv
+from spark_ext.wire.rows import ddl, in_camel_case, json_lines, plain, write_csv
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SHOWN = 100
+# The same call may finish these tables at once. A table that is gone may have another name.
+_AGAIN = {NOT_BEGUN, CANCELLED, FAILED, GONE}
 _SUMS = ("outcome", "tables", "files", "bytes")
 _ROWS = (
     *("table", "outcome", "cost", "files", "bytes", "kept", "copied", "rewritten"),
@@ -40,6 +55,7 @@ class LakehouseReport(Rendered):
         dry_run: Whether the call changed nothing.
         seconds: The duration of the call.
         interrupted: The signal that ended the call, such as `SIGINT`; None if none did.
+        call: The call; None if it is not known.
     """
 
     goal: str
@@ -48,6 +64,7 @@ class LakehouseReport(Rendered):
     dry_run: bool = False
     seconds: float = 0.0
     interrupted: str | None = None
+    call: Call | None = None
 
     @property
     def complete(self) -> bool:
@@ -58,6 +75,42 @@ class LakehouseReport(Rendered):
     def come_back(self) -> datetime | None:
         """Returns the earliest time at which the same call finishes a waiting table."""
         return min((each.come_back for each in self.tables if each.come_back), default=None)
+
+    @property
+    def next_call(self) -> NextCall | None:
+        """Returns the call that continues this one, and from when; None if nothing remains."""
+        if self.call is None or self.complete:
+            return None
+        if self.dry_run and self.of(PLANNED):
+            return NextCall(words="run the plan", earliest=None, calls=self.call.texts())
+        is_ready = any(each.outcome == WAITING and each.come_back is None for each in self.tables)
+        if self.interrupted is None and not is_ready and not any(map(self.of, _AGAIN)):
+            return self._next_call_later(self.call)
+        call = self._with_more_bytes(self.call)
+        words = "the same call again" if call == self.call else "the same call with more bytes"
+        if self.come_back is not None:
+            words += f", and once more from {_time(self.come_back)} on"
+        return NextCall(words=words, earliest=None, calls=call.texts())
+
+    def _next_call_later(self, call: Call) -> NextCall:
+        words = "unblock or repair the tables, and then the same call again"
+        if self.come_back is not None:
+            words = f"the same call again, from {_time(self.come_back)} on"
+        return NextCall(words=words, earliest=self.come_back, calls=call.texts())
+
+    def _with_more_bytes(self, call: Call) -> Call:
+        """Returns the call with a budget for the largest table if no table fits into the budget."""
+        refused = [each.size_in_bytes for each in self.of(NOT_BEGUN) if BYTES in each.reasons]
+        if not refused or min(refused) <= call.options.get("max_bytes", 0):
+            return call
+        return call.with_options(max_bytes=max(refused))
+
+    def writing(self, files: Iterable[str | os.PathLike[str]]) -> LakehouseReport:
+        """Returns the report of a command that writes files, as its next call does."""
+        if self.call is None:
+            return self
+        options = tuple(("--report", os.fspath(file)) for file in files)
+        return replace(self, call=replace(self.call, files=options))
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
@@ -78,18 +131,18 @@ class LakehouseReport(Rendered):
 
     def as_objects(self) -> Iterator[dict[str, Any]]:
         """Yields an object with the sums, then one for each table, for lines of JSON."""
-        yield {
+        sums = {
             "goal": self.goal,
-            "where": list(self.where),
+            "where": self.where,
             "dryRun": self.dry_run,
             "seconds": self.seconds,
             "interrupted": self.interrupted,
             "complete": self.complete,
-            "comeBack": _plain(self.come_back, texts=True),
-            "sums": _plain(self.sums, texts=True),
+            "comeBack": self.come_back,
+            "nextCall": self.next_call,
+            "sums": self.sums,
         }
-        for each in self.tables:
-            yield _plain(each, texts=True)
+        yield from map(plain, (sums, *self.tables))
 
     def write_csv(self, file: TextIO) -> None:
         """Writes a line for each table under the names of the columns; inner objects are JSON."""
@@ -109,25 +162,25 @@ class LakehouseReport(Rendered):
         A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
 
         Raises:
-            ValueError: The file has another end.
+            InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name has another end.
             OSError: The file cannot be written.
         """
         path = Path(file)
-        form = path.suffix.lower()
-        require_form(path, REPORT_FORMS)
+        form = require_form(path, REPORT_FORMS)
         with whole_file(path) as written:
             if form == ".csv":
                 self.write_csv(written)
             elif form == ".html":
                 written.write(page(f"spark-ext: {self.goal}", self.html()))
             elif form == ".json":
-                written.writelines(f"{json.dumps(each)}\n" for each in self.as_objects())
+                written.writelines(json_lines(self.as_objects()))
             else:
                 written.write(f"{self.text()}\n")
 
     def to_df(self, spark: SparkSession) -> DataFrame:
         """Returns the tables as a DataFrame, whose columns are the fields of `TableResult`."""
-        return spark.createDataFrame([_plain(each) for each in self.tables], ddl(TableResult))
+        rows = [plain(each, of_time=lambda time: time) for each in self.tables]
+        return spark.createDataFrame(rows, ddl(TableResult))
 
     def _parts(self, shown: int | None = _SHOWN) -> Iterator[Part]:
         yield Facts(
@@ -146,6 +199,8 @@ class LakehouseReport(Rendered):
             rows = [tuple(asdict(each).values()) for each in self.sums]
             yield Table(_SUMS, rows, "Tables by outcome")
             yield Table(_ROWS, self._rows(shown), "The tables")
+        if self.next_call is not None:
+            yield from self.next_call.parts()
 
     def _rows(self, shown: int | None) -> list[Sequence[Any]]:
         rows: list[Sequence[Any]] = [_row(each) for each in self.tables[:shown]]
@@ -183,22 +238,10 @@ def _time(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat(sep=" ", timespec="seconds")
 
 
-def _plain(value: Any, *, texts: bool = False) -> Any:
-    """Returns dataclasses as objects of their columns, and times as texts if `texts`."""
-    if is_dataclass(value):
-        return {
-            in_camel_case(field.name): _plain(getattr(value, field.name), texts=texts)
-            for field in fields(value)
-        }
-    if isinstance(value, tuple):
-        return [_plain(each, texts=texts) for each in value]
-    return value.isoformat() if texts and isinstance(value, datetime) else value
-
-
 def _csv_cell(value: Any) -> str:
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
         return "; ".join(value)
-    if is_dataclass(value) or isinstance(value, tuple):
-        return json.dumps(_plain(value, texts=True))
-    plain = value.isoformat() if isinstance(value, datetime) else value
-    return "" if plain is None else str(plain).lower() if isinstance(plain, bool) else str(plain)
+    shown = plain(value)
+    if isinstance(shown, (dict, list)):
+        return json.dumps(shown)
+    return "" if shown is None else str(shown).lower() if isinstance(shown, bool) else str(shown)

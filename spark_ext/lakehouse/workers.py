@@ -7,12 +7,15 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from spark_ext.launch.session import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_A = TypeVar("_A")
+_T = TypeVar("_T")
 
 _POOL = "spark.scheduler.pool"
 _DESCRIPTION = "spark.job.description"
@@ -42,7 +45,7 @@ class Workers:
         self._threads = [
             # Python ends without waiting for these threads.
             Thread(
-                target=self._noting_failures(self._inheriting(work)),
+                target=self._noting_failures(inheriting(spark, work)),
                 args=(each,),
                 name=f"spark-ext-lakehouse-{each}",
                 daemon=True,
@@ -116,24 +119,25 @@ class Workers:
 
         return noting
 
-    def _inheriting(self, work: Callable[[int], None]) -> Callable[[int], None]:
-        if is_connect(self._spark):
-            tags = set(self._spark.getTags())
 
-            def with_tags(number: int) -> None:
-                for tag in tags:
-                    self._spark.addTag(tag)
-                work(number)
+def inheriting(spark: SparkSession, work: Callable[[_A], _T]) -> Callable[[_A], _T]:
+    """Returns the work of a thread, with a copy of the local properties and tags of the caller."""
+    if is_connect(spark):
+        tags = set(spark.getTags())
 
-            return with_tags
-        if not self._has_properties:
-            return work
+        def with_tags(argument: _A) -> _T:
+            for tag in tags:
+                spark.addTag(tag)
+            return work(argument)
 
-        from pyspark.util import inheritable_thread_target
+        return with_tags
+    if not has_thread_properties(spark):
+        return work
 
-        # A copy of the properties for each thread.
-        inheriting: Callable[[int], None] = inheritable_thread_target(self._spark)(work)
-        return inheriting
+    from pyspark.util import inheritable_thread_target
+
+    inherited: Callable[[_A], _T] = inheritable_thread_target(spark)(work)
+    return inherited
 
 
 def has_thread_properties(spark: SparkSession) -> bool:

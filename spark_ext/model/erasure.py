@@ -88,7 +88,7 @@ class ColumnErasure:
         oldest_timestamp: The time of that version; None if it is not known.
         live_columns: Columns of the newest version that have, or had, the name.
         columns: Dropped columns that had the name; columns of files whose name no schema contains,
-            since they may have had it; and a row without names if none of these exists, and some
+            because they may have had it; and a row without names if none of these exists, and some
             files cannot be read.
         names_in_log: Names that match, and that no schema of the known history contains.
         unnamed_columns: Physical paths of columns in files or statistics that may have had the

@@ -59,7 +59,7 @@ def main() -> None:
     print(port, flush=True)
     # The JVM reads one line only. Further output must not fill the pipe.
     sys.stdout = sys.stderr
-    # Loaded after the port is written, since commits do not need it, and before the jar changes.
+    # Loaded after the port is written, because commits do not need it, and before the jar changes.
     import_module("spark_ext.process.table_functions")
     while sys.stdin.read(1):
         pass

@@ -43,7 +43,7 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
     """
     if not is_tracked(old, new, commit) or not existed(old) or flag(new) is not False:
         return new
-    if not _is_dropped_or_renamed(old, new) and not _brings_unknown_past(old, commit.proposed):
+    if not _is_dropped_or_renamed(old, new) and not _may_have_changed_before(old, commit.proposed):
         return new
     return with_flag(new, dropped_or_renamed=True)
 
@@ -61,7 +61,7 @@ def _is_dropped_or_renamed(old: TableMetadata, new: TableMetadata) -> bool:
     return bool(changes.dropped or changes.renamed)
 
 
-def _brings_unknown_past(old: TableMetadata, proposed: TableMetadata) -> bool:
+def _may_have_changed_before(old: TableMetadata, proposed: TableMetadata) -> bool:
     """Returns whether columns of a RESTORE or CLONE may have been dropped or renamed before.
 
     Their flag may be outdated: a session without usage tracking copies a flag and never sets it.

@@ -3,8 +3,8 @@
 
 A result consists of parts: a title, facts, tables and lists of lines. None is an empty cell,
 booleans are Delta's `true` and `false`, and a tuple or list is its values with commas. A character
-that could move the cursor of a terminal or break a line is escaped, since names of columns may have
-any character; HTML is escaped besides.
+that could move the cursor of a terminal or break a line is escaped, because names of columns may
+have any character; HTML is also escaped.
 
 HTML shows states in colours and bytes with a unit. Text has exact bytes, which programs may read.
 The styles are in each element: a notebook aligns all cells to the right, and removes style sheets.

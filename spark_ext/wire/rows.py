@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
@@ -31,7 +33,7 @@ _SQL_TYPES = {
 
 
 def as_row(value: DataclassInstance) -> dict[str, Any]:
-    """Returns a dataclass as an object of its columns; `json.dumps` calls it for inner ones.
+    """Returns a dataclass as an object of its columns; inner dataclasses remain.
 
     Example:
         >>> from spark_ext.model.metadata import FileCount
@@ -44,6 +46,37 @@ def as_row(value: DataclassInstance) -> dict[str, Any]:
 def as_rows(row: type, values: Iterable[Any]) -> list[dict[str, Any]]:
     """Returns many dataclasses of one type, each as `as_row` does."""
     return list(map(_writer(row), values))
+
+
+def in_utc(time: datetime) -> str:
+    """Returns a time as text in UTC; a time without a zone is in the time zone of this process."""
+    return time.astimezone(timezone.utc).isoformat(timespec="seconds")
+
+
+def plain(value: Any, of_time: Callable[[datetime], Any] = in_utc) -> Any:
+    """Returns a value of objects and lists only, with dataclasses as objects of their columns.
+
+    Args:
+        value: The value.
+        of_time: Converts a time; for JSON by default.
+
+    Example:
+        >>> from spark_ext.model.metadata import FileCount
+        >>> plain({"files": (FileCount(1, 10),), "at": datetime(2026, 1, 1, tzinfo=timezone.utc)})
+        {'files': [{'numFiles': 1, 'sizeInBytes': 10}], 'at': '2026-01-01T00:00:00+00:00'}
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = as_row(value)
+    if isinstance(value, Mapping):
+        return {key: plain(inner, of_time) for key, inner in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(inner, of_time) for inner in value]
+    return of_time(value) if isinstance(value, datetime) else value
+
+
+def json_lines(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields a line of JSON for each object."""
+    return (f"{json.dumps(each)}\n" for each in objects)
 
 
 def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Sequence[str]]) -> None:

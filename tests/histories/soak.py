@@ -97,13 +97,15 @@ def first_line(failure: str) -> str:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.histories.soak")
     parser.add_argument("--histories", type=int, default=100)
-    parser.add_argument("--steps", type=int, default=12, help="of one history, at most")
+    parser.add_argument("--steps", type=int, default=12, help="the most steps of a history")
     parser.add_argument(
         "--batch", type=int, default=50, help="histories of one seed; the first is always simple"
     )
-    parser.add_argument("--seed", type=int, help="of the first batch; each next has the next")
+    parser.add_argument("--seed", type=int, help="the first seed; later batches count up")
     parser.add_argument("--jobs", type=int, default=1, help="processes, each with two sessions")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="start none after it")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="the time to start batches"
+    )
     parser.add_argument("--no-shrink", action="store_true")
     return parser.parse_args()
 

@@ -203,7 +203,7 @@ class _History:
                 return
 
     def _forget(self, name: str) -> None:
-        """Expects nulls from now on, since the column has another type than earlier."""
+        """Expects nulls from now on, because the column has another type than earlier."""
         self.columns[name] = _Null(self.columns[name].ddl)
 
     def drop(self) -> None:

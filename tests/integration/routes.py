@@ -43,7 +43,7 @@ class Route:
         has_rows: Whether the table has the rows afterwards, or only the columns.
         updates: Whether a row replaces the row of the same `id`.
         refusal: The condition for a type that cannot be merged with the column's type.
-        marks: What a test of the route needs.
+        marks: The marks that a test of the route needs.
     """
 
     run: Callable[..., None]

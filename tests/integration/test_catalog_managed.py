@@ -174,7 +174,7 @@ BY_PATH: dict[str, Callable[[SparkSession, Path], object]] = {
 
 
 @CATALOG_MANAGED
-def test_path_that_is_closed_is_refused_with_delta_s_condition(managed: Table) -> None:
+def test_closed_path_is_refused_with_the_condition_of_delta(managed: Table) -> None:
     for how, ask in BY_PATH.items():
         with pytest.raises(AnalysisException) as refused:
             ask(managed.spark, managed.path)
@@ -202,7 +202,7 @@ def test_error_without_a_condition_gets_one(external: Table, unity: Path) -> Non
 
 @TWO_CONNECTORS
 @pytest.mark.broken_table("file_missing")
-def test_audit_reads_a_table_of_any_catalog_by_kernel_s_connector(external: Table) -> None:
+def test_audit_reads_a_table_of_any_catalog_by_the_connector_of_kernel(external: Table) -> None:
     with session_conf(external.spark, {MODE: "STRICT"}):
         assert not spark_ext.audit(external.spark, external.name, progress=None).findings
         with refusal("USAGE_TRACKING_KERNEL_TABLE"):
@@ -217,7 +217,7 @@ def test_audit_reads_a_table_of_any_catalog_by_kernel_s_connector(external: Tabl
 @TWO_CONNECTORS
 @pytest.mark.usefixtures("unity")
 @pytest.mark.broken_table("file_missing")
-def test_audit_reads_a_table_that_kernel_has_with_its_entry(named_table: Table) -> None:
+def test_audit_reads_a_table_that_kernel_loads_with_its_catalog_entry(named_table: Table) -> None:
     named_table.create_tracked()
     named_table.insert("(1, 'x')")
     with session_conf(named_table.spark, {MODE: "STRICT"}):
@@ -232,7 +232,7 @@ def test_audit_reads_a_table_that_kernel_has_with_its_entry(named_table: Table) 
 
 
 @TWO_CONNECTORS
-def test_audit_reads_staged_commits_by_kernel_s_connector(managed: Table) -> None:
+def test_audit_reads_staged_commits_by_the_connector_of_kernel(managed: Table) -> None:
     assert staged(managed)
 
     with session_conf(managed.spark, {MODE: "STRICT"}):

@@ -371,7 +371,9 @@ def test_kernels_tables_are_read_by_their_current_names(named_table: Table, conf
 
 
 @pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark keeps the version that it found")
-def test_kernel_s_tables_have_no_column_that_was_renamed(named_table: Table, conf: SetConf) -> None:
+def test_tables_of_kernel_have_no_column_that_was_renamed(
+    named_table: Table, conf: SetConf
+) -> None:
     create(named_table)
     conf(MODE, "STRICT")
     frame = named_table.spark.table("named")

@@ -570,7 +570,9 @@ def test_text_and_html_contain_columns_and_steps(table: Table) -> None:
     assert result._repr_html_().count("<table>") == 2
 
 
-def test_command_has_exit_code(table: Table, named_table: Table, capsys: Any) -> None:
+def test_command_has_the_documented_exit_code(
+    table: Table, named_table: Table, capsys: Any
+) -> None:
     named_table.create_tracked()
     top_level(table)
 
@@ -578,7 +580,7 @@ def test_command_has_exit_code(table: Table, named_table: Table, capsys: Any) ->
     assert "NEVER_HAD" in capsys.readouterr().out
     assert main(["dropped", "named", str(table.path), "--json"]) == 1
     sums, _, of_table = map(json.loads, capsys.readouterr().out.splitlines())
-    assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1, "NEVER_HAD": 1}
+    assert sums["verdicts"] == {"STILL_PRESENT": 1, "NEVER_HAD": 1}
     (as_json,) = of_table["erasure"]["columns"]
     assert (as_json["path"], as_json["gone"]) == ("secret", False)
     assert as_json["liveFiles"]["numFiles"] == 1

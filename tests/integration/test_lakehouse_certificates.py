@@ -92,7 +92,7 @@ def test_patterns_and_the_predicate_choose_tables(
     assert main(command) == 0
     sums, *tables = map(json.loads, capsys.readouterr().out.splitlines())
     assert [each["table"].split(".")[-1] for each in tables] == ["a1", "a2"]
-    assert sums["sums"]["complete"]
+    assert sums["complete"]
 
 
 def test_command_writes_a_certificate_and_continues_it(
@@ -105,7 +105,7 @@ def test_command_writes_a_certificate_and_continues_it(
         file = tmp_path / name
         assert main([*call, str(file)]) == 1
         sums, of_table = map(json.loads, capsys.readouterr().out.splitlines())
-        assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1}
+        assert sums["verdicts"] == {"STILL_PRESENT": 1}
         assert of_table["erasure"]["columns"][0]["path"] == "ssn"
         assert MARKER not in file.read_text()
         # A second certificate continues the first one, and replaces its file.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import uuid
@@ -28,7 +29,10 @@ from tests.integration.lakehouse_tables import (
 )
 from tests.support.delta_table import Table
 from tests.support.odd_disk import OddDisk
+from tests.support.rule_process import SetConf
 from tests.support.waiting import PATIENCE, wait_until
+
+CACHED_LOGS = 128
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
@@ -225,7 +229,7 @@ def test_second_signal_does_not_wait_for_cancelled_statements(
     assert outcomes(again) == ["DONE", "DONE"]
 
 
-def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
+def test_jobs_of_a_table_have_its_description_a_pool_and_the_group_of_the_caller(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = untracked(at(spark, tmp_path, "t"))
@@ -235,7 +239,7 @@ def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
     keys = ("spark.jobGroup.id", "spark.job.description", "spark.scheduler.pool", "spark.job.tags")
     before = {key: context.getLocalProperty(key) for key in keys}
     try:
-        report = quiet(spark_ext.remove_column_mapping, spark, table.path)
+        report = quiet(spark_ext.remove_column_mapping, spark, table.path, until="readers")
         after = {key: context.getLocalProperty(key) for key in keys}
     finally:
         for key in keys:
@@ -243,10 +247,47 @@ def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
 
     assert outcomes(report) == ["DONE"]
     assert after == before
+    tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+    # Others are of the survey before and after.
+    tagged = [job for job in jobs_of(spark, group) if "spark-ext-" in str(job.jobTags())]
+    descriptions = {str(job.description().get()) for job in tagged}
+    expected = f"spark-ext remove column mapping until readers: {report.tables[0].table} (1 of 1)"
+    # Copies have a description of their own, and Delta adds its words.
+    assert any(expected in each for each in descriptions), descriptions
+    assert all(expected in each or "Column mapping of" in each for each in descriptions)
+    infos = [info for job in tagged if (info := tracker.getJobInfo(job.jobId())) is not None]
+    # The store has no attempt of a stage that was skipped.
+    stages = [stage for info in infos for stage in info.stageIds if tracker.getStageInfo(stage)]
+    pools = {str(store.lastStageAttempt(stage).schedulingPool()) for stage in stages}
+    assert pools == {"spark-ext-1"}
+
+
+def jobs_of(spark: SparkSession, group: str) -> list[Any]:
+    context = spark.sparkContext
     store = context._jsc.sc().statusStore()
-    jobs = [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
-    descriptions = {str(job.description().get()) for job in jobs}
-    expected = f"spark-ext remove column mapping until unmapped: {report.tables[0].table} (1 of 1)"
-    assert expected in descriptions or all("Column mapping of" in each for each in descriptions)
-    tags = {str(tag) for job in jobs for tag in str(job.jobTags()).split(",")}
-    assert any("spark-ext-" in tag for tag in tags)
+    return [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
+
+
+@pytest.mark.matrix
+def test_few_logs_of_many_tables_stay_in_deltas_cache(
+    spark: SparkSession, tmp_path: Path, conf: SetConf
+) -> None:
+    first = free(at(spark, tmp_path, "t0"))
+    paths = [first.path, *(tmp_path / f"t{number}" for number in range(1, 2 * CACHED_LOGS))]
+    for path in paths[1:]:
+        shutil.copytree(first.path, path)
+    jvm: Any = spark._jvm
+    logs = getattr(getattr(jvm.org.apache.spark.sql.delta, "DeltaLog$"), "MODULE$")
+    conf("spark.databricks.delta.delta.log.cacheSize", "10000")
+    logs.unsetCache()  # the next cache has this size
+    try:
+        spark_ext.survey(spark, *paths, progress=None)
+        after_survey = logs.cacheSize()
+        report = quiet(spark_ext.remove_column_mapping, spark, *paths)
+        after_removal = logs.cacheSize()
+    finally:
+        logs.unsetCache()
+
+    assert after_survey == CACHED_LOGS
+    assert after_removal == CACHED_LOGS
+    assert report.complete

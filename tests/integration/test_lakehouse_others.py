@@ -25,6 +25,7 @@ from tests.integration.lakehouse_tables import (
     untracked,
 )
 from tests.support.delta_table import Table
+from tests.support.odd_disk import OddDisk
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
@@ -57,6 +58,21 @@ def test_table_dropped_by_another_session_has_the_outcome_gone(
 
     assert outcomes(report) == ["GONE", "DONE"], report.text()
     assert not report.complete  # another name may cover it
+
+
+def test_storage_that_lacks_a_class_leaves_the_other_tables_alone(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    table = free(at(spark, tmp_path, "t"))
+    lost = f"odd:{tmp_path}/lost-class/t"
+
+    report = quiet(spark_ext.remove_column_mapping, spark, lost, table.path)
+
+    assert [(each.outcome, each.error) for each in report.tables] == [
+        ("UNREADABLE", "java.lang.NoClassDefFoundError"),
+        ("DONE", None),
+    ], report.text()
+    assert is_unmapped(table.log)
 
 
 def test_table_that_another_writer_tracks_first_is_not_changed_again(

@@ -309,7 +309,7 @@ def test_purge_keeps_row_ids(table: Table) -> None:
     assert table.rows(columns) == rows
 
 
-def test_purge_drops_the_columns_of_row_tracking_that_was_turned_off(table: Table) -> None:
+def test_purge_drops_the_columns_of_disabled_row_tracking(table: Table) -> None:
     table.create("a INT, d INT", TRACKED, NAME_MODE, ROW_TRACKING)
     insert_one_file(table, "(1, 7)")
     insert_one_file(table, "(2, 8)")
@@ -435,7 +435,9 @@ def sql(text: str) -> Callable[[Table], object]:
     ],
     ids=["append", "rename", "add", "drop", "property"],
 )
-def test_purge_succeeds_beside(table: Table, other: Callable[[Table], object]) -> None:
+def test_purge_succeeds_beside_other_statements(
+    table: Table, other: Callable[[Table], object]
+) -> None:
     dropped(table)
     seen: list[Any] = []
 
@@ -459,7 +461,9 @@ def test_purge_succeeds_beside(table: Table, other: Callable[[Table], object]) -
     ],
     ids=["delete", "update", "remove_mapping", "purge"],
 )
-def test_purge_fails_beside(table: Table, other: Callable[[Table], object]) -> None:
+def test_purge_fails_beside_other_statements(
+    table: Table, other: Callable[[Table], object]
+) -> None:
     dropped(table)
     seen: list[Any] = []
 
@@ -534,7 +538,7 @@ def test_purge_fails_when_a_task_fails(table: Table, disk: OddDisk) -> None:
     assert columns_in_files(table.log) == {"a", "b"}
 
 
-def test_cancelled_purge_leaves_no_copies(table: Table, disk: OddDisk) -> None:
+def test_cancelled_purge_deletes_its_copies(table: Table, disk: OddDisk) -> None:
     on_odd_disk(table)
     context = table.spark.sparkContext
     errors: list[Exception] = []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests sessions with both extensions and without `spark.sql.catalog.spark_catalog`.
 
-Statements on Delta tables are refused, since some would bypass Delta. Other statements run.
+Statements on Delta tables are refused, because some would bypass Delta. Other statements run.
 """
 
 from __future__ import annotations

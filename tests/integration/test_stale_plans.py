@@ -105,7 +105,7 @@ class Way:
     before: Change = nothing
     is_tracked: bool = True
     is_like_another: bool = False
-    """The hooks see the same as after another way, and only the matrix runs it."""
+    """The hooks compare the same facts as for another way, so only the matrix runs it."""
 
     def __str__(self) -> str:
         return self.name
@@ -791,7 +791,7 @@ STALE_VIEW = {
 def test_stale_view_reads_by_name_when_tracked_table_was_created_again(
     named_table: Table, columns: str, tracked: bool
 ) -> None:
-    """Plain Delta refuses the view, since the new table has other `col-<uuid>` names."""
+    """Plain Delta refuses the view, because the new table has other `col-<uuid>` names."""
     spark = named_table.spark
     properties = (NAME_MODE, TRACKED) if tracked else (NAME_MODE,)
     named_table.create("a INT, b STRING", *properties)

@@ -22,6 +22,7 @@ from spark_ext import Survey
 from spark_ext.__main__ import main
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs, refusal, write_tracked
 from tests.support.java_catalogs import add_catalog
+from tests.support.odd_disk import OddDisk
 from tests.support.pages import commands
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 from tests.support.sessions import warehouse_of
@@ -370,6 +371,26 @@ def test_tables_with_a_checksum_are_surveyed_without_a_job(
     assert jobs(spark, ask) == 1
 
 
+def test_survey_lists_the_log_of_a_table_once(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    path = f"odd:{tmp_path / 't'}"
+    table = Table(spark, tmp_path / "t", f"delta.`{path}`").create("a INT")
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    before = disk.lists
+
+    first = spark_ext.survey(spark, path, progress=None)
+    between = disk.lists
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    commit.write_text('{"commitInfo":{"timestamp":0,"operation":"OTHER"}}')
+    second = spark_ext.survey(spark, path, progress=None)
+
+    assert (between - before, disk.lists - between) == (1, 1)
+    # The version of another writer is found all the same.
+    assert [each.tables[0].version for each in (first, second)] == [0, 1]
+
+
 def test_files_are_counted_without_a_checksum(spark: SparkSession, tmp_path: Path) -> None:
     tables = [Table(spark, tmp_path / name) for name in ("commits", "checkpoint")]
     for table in tables:
@@ -606,6 +627,9 @@ def test_command_fails_when_a_schema_does_not_exist(
 SURVEY_AND_AUDIT = """
 import sys
 from spark_ext.__main__ import main
+from spark_ext.cli.session import own_session
+with own_session("logs") as spark:
+    print(spark.conf.get("spark.databricks.delta.delta.log.cacheSize"))
 assert main(["survey", "lake", "default", "--json"]) == 0
 sys.exit(main(["audit", sys.argv[1], "--json"]))
 """
@@ -645,7 +669,8 @@ def test_commands_start_sessions_with_the_settings_of_the_user(
         shutil.rmtree(lake / "own")
 
     assert done.returncode == 1, done.stderr
-    table, sums, finding = map(json.loads, done.stdout.splitlines())
+    logs, table, sums, finding = map(json.loads, done.stdout.splitlines())
+    assert logs == 1000  # more tables than that need no more memory
     assert (table["table"], table["unmapped"]) == ("lake.own.t", "METADATA")
     assert table["sizeInBytes"] == sum(log.live_files.values())
     assert sums["sums"]["numTables"] == 1

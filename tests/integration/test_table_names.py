@@ -318,7 +318,7 @@ def test_odd_path_leads_to_its_own_table(
 
 @pytest.mark.parametrize("name", VARIABLES)
 @pytest.mark.parametrize("substitute", ["false", "true"])
-def test_statements_shown_for_an_odd_path_act_on_it(
+def test_statements_shown_for_an_odd_path_run_on_it(
     spark: SparkSession, tmp_path: Path, conf: SetConf, name: str, substitute: str
 ) -> None:
     conf(SUBSTITUTE, substitute)

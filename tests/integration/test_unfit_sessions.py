@@ -93,7 +93,7 @@ def started_with(home: Path, jars: list[str]) -> Failure | None:
     return failure_of(session(home, jars).getOrCreate)
 
 
-@since_delta_4_1("has no jars but for one Spark")
+@since_delta_4_1("has jars for one Spark only")
 def test_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
     (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
     rest = [jar for jar in delta_jars if jar != delta]

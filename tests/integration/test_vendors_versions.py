@@ -156,7 +156,7 @@ def assert_served(vendor: Vendor, folder: Path, delta_jars: list[str]) -> None:
 
 
 @each_vendor("emr")
-def test_vendors_releases_are_served_when_they_fit(
+def test_releases_of_vendors_are_accepted_when_they_fit(
     tmp_path: Path, delta_jars: list[str], vendor: Vendor
 ) -> None:
     assert_served(vendor, tmp_path, delta_jars)
@@ -206,7 +206,7 @@ def test_delta_of_the_defaults_runs_unless_configure_replaces_it(
 
 
 @pytest.mark.skipif((SPARK, DELTA) != ("4.1.1", "4.2.0"), reason="of Dataproc 3.0's pair")
-def test_pair_is_served_when_a_vendor_mended_it(tmp_path: Path, delta_jars: list[str]) -> None:
+def test_pair_is_accepted_when_a_vendor_repaired_it(tmp_path: Path, delta_jars: list[str]) -> None:
     """Spark 4.1.2 lacks a class that Delta 4.2.0 needs, and the vendor's Spark has it."""
     assert_served(Vendor("4.1.2", "4.2.0.dataproc-1"), tmp_path, delta_jars)
 
@@ -267,7 +267,7 @@ def alone(tmp_path: Path, delta_jars: list[str]) -> Callable[..., str]:
 
 
 @pytest.mark.matrix
-def test_package_needs_no_other_beside_a_vendors_spark(
+def test_package_needs_no_other_package_beside_a_vendors_spark(
     tmp_path: Path, alone: Callable[..., str]
 ) -> None:
     settings = session(tmp_path, extensions=[custom_sessions.DELTA])._options

@@ -164,7 +164,7 @@ def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
     assert (clone.log.at(1).is_tracked, clone.log.at(1).flag) == (False, "false")
 
     clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
-    assert clone.log.flag == "false"  # by the RFC, since the table has no column mapping
+    assert clone.log.flag == "false"  # by the RFC, because the table has no column mapping
     clone.restore(1)
     clone.alter("ADD COLUMN b INT")
 

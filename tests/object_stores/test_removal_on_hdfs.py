@@ -60,7 +60,7 @@ def mirror(spark: SparkSession, uri: str, folder: Path) -> Path:
 
 
 def age_log(spark: SparkSession, uri: str) -> None:
-    """Makes files older, since Delta's retention depends on their times."""
+    """Makes files older, because Delta's retention depends on their times."""
     store, path = storage(spark, f"{uri}/_delta_log")
     for file in store.listStatus(path):
         store.setTimes(file.getPath(), int(time.time() * 1000) - THREE_DAYS, -1)

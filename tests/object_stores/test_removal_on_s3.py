@@ -67,7 +67,7 @@ def test_removal_copies_a_file_of_several_parts(spark: SparkSession, store: Stor
 def test_table_on_s3_reaches_each_removal_stage(
     spark: SparkSession, new_store_on: Callable[..., Store], tmp_path: Path
 ) -> None:
-    """The server's objects can be made older, since Delta's retention depends on their times."""
+    """The server's objects can be made older, because Delta's retention depends on their times."""
     with s3proxy(tmp_path / "s3") as server:
         table = RenamedTable(spark, new_store_on(server))
         table.create()

@@ -310,7 +310,7 @@ SETTINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 @EVERY
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_requests_carry_the_settings_of_the_file_system(
+def test_requests_have_the_settings_of_the_file_system(
     table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], setting: str
 ) -> None:
     """The requests are checked even if the server refuses them, as S3Proxy refuses some."""

@@ -72,7 +72,7 @@ def column(file: ParquetFile) -> Struct:
 
 
 def number(file: ParquetFile) -> Struct:
-    """Returns the first column, which has a bloom filter, since it has no dictionary."""
+    """Returns the first column, which has a bloom filter, because it has no dictionary."""
     return file.row_groups[1][COLUMNS].items[0][METADATA]
 
 

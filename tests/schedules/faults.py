@@ -53,5 +53,5 @@ class LateStorage:
         self._system.setProperty(FAULT, fault.name)
 
     def disarm(self) -> bool:
-        """Removes the fault, and returns whether it was still waiting."""
+        """Removes the fault, and returns whether the fault has not happened."""
         return self._system.clearProperty(FAULT) is not None

@@ -15,13 +15,13 @@ from tests.schedules.oracle import judge
 from tests.schedules.schedule import killed_schedule
 from tests.support.custom_sessions import our_jar, resolved_jars
 
-SEEDS = 60
+SEEDS = 90
 BATCH = 30
 
 
 @pytest.mark.matrix  # each driver is a JVM
 @pytest.mark.parametrize("first", range(0, SEEDS, BATCH))
-def test_killed_schedules(
+def test_schedules_with_a_killed_driver_have_no_finding(
     spark: SparkSession, theatre: Theatre, tmp_path: Path, first: int
 ) -> None:
     seeds = range(first, first + BATCH)

@@ -14,6 +14,9 @@ import org.apache.hadoop.util.Progressable;
  * <p>`fail-N`: the write of a new data file fails after some bytes, and deletes `fail-N`. If a
  * `spare-N` exists, the write deletes the `spare-N` and succeeds. `gate`: while this file exists,
  * one new data file is not closed, and the file `waiting` exists.
+ *
+ * <p>The system property `odd.lists` counts the listings of logs. A folder `lost-class` fails as a
+ * storage whose SDK is not on the class path.
  */
 public class OddFileSystem extends RawLocalFileSystem {
   public static final URI ROOT = URI.create("odd:///");
@@ -55,6 +58,26 @@ public class OddFileSystem extends RawLocalFileSystem {
       throws IOException {
     return wrapped(
         path, super.create(path, overwrite, bufferSize, replication, blockSize, progress));
+  }
+
+  @Override
+  public FileStatus getFileStatus(Path path) throws IOException {
+    if (path.toString().contains("/lost-class/")) {
+      throw new NoClassDefFoundError("sdk/of/the/Storage");
+    }
+    return super.getFileStatus(path);
+  }
+
+  @Override
+  public FileStatus[] listStatus(Path path) throws IOException {
+    if (path.getName().equals("_delta_log")) {
+      countList();
+    }
+    return super.listStatus(path);
+  }
+
+  private static synchronized void countList() {
+    System.setProperty("odd.lists", String.valueOf(Integer.getInteger("odd.lists", 0) + 1));
   }
 
   private static FSDataOutputStream wrapped(Path path, FSDataOutputStream file)

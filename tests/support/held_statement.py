@@ -3,7 +3,7 @@
 
 Delta calls an observer of the thread, `TransactionExecutionObserver`, before each step, and waits
 for its return. The observer here is a Python object. py4j calls it on the Python thread of the
-statement, since PySpark pins each Python thread to a thread of the JVM.
+statement, because PySpark pins each Python thread to a thread of the JVM.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def with_conflicts(
 
     def reached(at: Step) -> None:
         if at is step and to_come:
-            # The other action needs a separate thread, since this thread has a transaction.
+            # The other action needs a separate thread, because this thread has a transaction.
             thread = threading.Thread(target=run, args=[to_come.pop(0)])
             thread.start()
             thread.join(PATIENCE)

@@ -53,9 +53,15 @@ class OddDisk:
         """Returns whether a data file waits, or has waited, to be closed."""
         return (self._folder / "waiting").exists()
 
+    @property
+    def lists(self) -> int:
+        """Returns the number of listings of logs so far."""
+        return int(self._system.getProperty("odd.lists", "0"))
+
     def close(self) -> None:
         self.release()
-        self._system.clearProperty("odd.folder")
+        for name in ("odd.folder", "odd.lists"):
+            self._system.clearProperty(name)
 
 
 def make_known(spark: SparkSession, jar: Path) -> None:

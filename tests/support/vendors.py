@@ -5,7 +5,7 @@ TEST_SETTINGS in the environment selects the settings of the tests' session: `ve
 which no vendor has, or names such as `auto-compact,row-tracking`. A setting may add a commit, file,
 column or feature that a test counts. The test then has the marker
 `@pytest.mark.without("auto-compact")`, and runs without the setting. `one-connector` is not in
-`vendors`, since no vendor sets it.
+`vendors`, because no vendor sets it.
 """
 
 from __future__ import annotations

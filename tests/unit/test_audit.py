@@ -95,7 +95,7 @@ HEALTHY: dict[str, list[Version]] = {
         name(ONE, "true"),
         (name({"a": "5 a"}, "true"), {"operation": "CLONE"}),
     ],
-    "mapping is removed, the table tracked anew, and mapping enabled again": [
+    "mapping is removed, the table is tracked again, and mapping enabled again": [
         (name({"a": f"7 {UUID}", "b": f"8 {UUID_2}"}, None), UNTRACKED),
         (table({"a": "", "b": ""}, "none", None), UNTRACKED),
         table({"a": "", "b": ""}, "none", "false"),

@@ -27,7 +27,7 @@ COMMIT = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_case(name: str) -> None:
+def test_rules_decide_the_case(name: str) -> None:
     case = CASES[name]
     new, request = _request(case)
 

@@ -158,7 +158,7 @@ def test_renamed_column_is_live_under_its_former_name() -> None:
     assert (live.path, live.former_paths, live.physical_path, live.id) == ("c", ("b",), "b", 2)
 
 
-def test_physical_name_is_the_first_name_when_log_forgot_the_rename() -> None:
+def test_physical_name_is_the_first_name_when_the_log_lacks_the_rename() -> None:
     whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", RENAMED), ("WRITE", RENAMED))
 
     found = asked(folder(cleaned_up(whole, 2)))
@@ -179,7 +179,7 @@ def test_new_column_of_the_name_hides_no_data_of_the_dropped_column() -> None:
 # What the verdict covers.
 
 
-def test_table_never_had_a_column_for_certain_when_log_is_whole() -> None:
+def test_verdict_is_never_had_when_the_log_is_complete() -> None:
     found = asked(folder(files=(data(LIVE, "a"),)), "other")
 
     assert (found.verdict, found.oldest_version, found.columns) == ("NEVER_HAD", 0, ())

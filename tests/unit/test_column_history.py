@@ -259,7 +259,7 @@ class TestALogThatBeginsLater:
 
 
 class TestStatus:
-    def test_status_of_an_unmapped_table(self) -> None:
+    def test_unmapped_table_has_a_status(self) -> None:
         found = status(log(("CREATE TABLE", table({"a": ""}), ())))
 
         assert found is not None

@@ -400,7 +400,7 @@ def test_table_of_a_trial_has_a_fault_without_a_log(tmp_path: Path) -> None:
 # All checks together.
 
 
-def test_other_checks_go_on_when_one_fails(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_checks_continue_when_one_fails(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(way: str, environ: Mapping[str, str]) -> Trial:
         raise ZeroDivisionError(f"of {way}")
 

@@ -339,9 +339,9 @@ def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
     """`align_names` assigns ids from 1 again, and then a column of the same name is added."""
     plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
     steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
-    anew = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
+    again = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
 
-    column = only(folder(anew, files=(data(REMOVED, "b"),)))
+    column = only(folder(again, files=(data(REMOVED, "b"),)))
 
     assert (column.version, column.removed_files.num_files) == (1, 1)
     assert paths(folder(log(*steps, ("RESTORE", BOTH)), files=(data(LIVE, "b"),))) == []
@@ -349,16 +349,16 @@ def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
 
 def test_restored_column_has_the_name_from_before_its_rename() -> None:
     """Both columns were called `b` once, so each may be the column."""
-    again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
+    added_again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
     plain = table({"a": "", "b": ""})
-    anew = table({"a": "1 a", "b": "2 b"}, "name", "true")
+    mapped_again = table({"a": "1 a", "b": "2 b"}, "name", "true")
     renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
     whole = log(
         ("CREATE TABLE", BOTH),
         ("DROP COLUMNS", ONE),
-        ("ADD COLUMNS", again),
+        ("ADD COLUMNS", added_again),
         ("REMOVE COLUMN MAPPING", plain),
-        ("SET TBLPROPERTIES", anew),
+        ("SET TBLPROPERTIES", mapped_again),
         ("RENAME COLUMN", renamed),
         ("RESTORE", plain),
     )

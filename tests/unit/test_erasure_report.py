@@ -18,7 +18,7 @@ from spark_ext.errors import NotACertificateError
 from spark_ext.lakehouse.certificate import earlier_certificate
 from spark_ext.lakehouse.earlier import EarlierColumn, EarlierFinding
 from spark_ext.lakehouse.erasure_report import reason
-from spark_ext.lakehouse.erasure_run import due_steps
+from spark_ext.lakehouse.erasure_results import due_steps
 from spark_ext.log.actions import LIVE
 from spark_ext.model.dropped import ErasureStep
 from spark_ext.model.erasure import ColumnErasure
@@ -65,7 +65,7 @@ def test_sums_come_first_with_the_worst_verdict_first() -> None:
     assert repr(found).splitlines()[:3] == ["column:     b", "tables:     5", "UNREADABLE: 1"]
     assert "SOME_CONDITION" in repr(found)
     sums, *tables = found.as_objects()
-    assert sums["sums"]["verdicts"] == found.verdicts
+    assert sums["verdicts"] == found.verdicts
     assert [table["verdict"] for table in tables][:2] == ["NEVER_HAD", "ERASED"]
 
 

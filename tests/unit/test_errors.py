@@ -53,6 +53,7 @@ def test_registry_is_complete() -> None:
         "ProgressFailedError": "USAGE_TRACKING_PROGRESS_FAILED",
         "CannotRemoveColumnMappingError": "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING",
         "NotACertificateError": "USAGE_TRACKING_NOT_A_CERTIFICATE",
+        "InvalidFileNameError": "USAGE_TRACKING_INVALID_FILE_NAME",
         "NotMappedError": "USAGE_TRACKING_NOT_MAPPED",
         "ModeIdLostError": "USAGE_TRACKING_MODE_ID_LOST",
         "CannotAlignNamesError": "USAGE_TRACKING_CANNOT_ALIGN_NAMES",

@@ -28,7 +28,7 @@ def modules_with_examples() -> list[str]:
 
 
 @pytest.mark.parametrize("name", modules_with_examples())
-def test_examples(name: str) -> None:
+def test_examples_of_a_module_pass(name: str) -> None:
     module = importlib.import_module(name)
 
     results = doctest.testmod(

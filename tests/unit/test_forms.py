@@ -28,7 +28,7 @@ from spark_ext import (
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
 from spark_ext.auditing.findings import DAMAGE, RISK
-from spark_ext.lakehouse.erasure_report import VERDICTS
+from spark_ext.lakehouse.erasure_results import VERDICTS
 from spark_ext.lakehouse.results import OUTCOMES
 from spark_ext.model.metadata import FileCount, TableFacts
 from spark_ext.removal.stages import (

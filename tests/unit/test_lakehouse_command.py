@@ -10,13 +10,14 @@ import json
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_ext import (
+    Certificate,
     ErasureReport,
     LakehouseInterrupted,
     LakehouseProgress,
@@ -27,7 +28,8 @@ from spark_ext import (
 from spark_ext.__main__ import main
 from spark_ext.cli import lakehouse, many_tables, run_progress
 from spark_ext.cli.output import output_file
-from spark_ext.lakehouse import erasure
+from spark_ext.errors import InvalidFileNameError
+from spark_ext.lakehouse import calls, erasure
 from spark_ext.lakehouse.options import LakehouseOptions
 
 MANY = 150  # a report shows fewer tables by default
@@ -39,6 +41,7 @@ REPORT = LakehouseReport(
         for number in range(MANY)
     ),
 )
+ERASURES = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
 
 
 # Arguments.
@@ -164,6 +167,63 @@ def test_report_of_an_error_is_written_when_a_further_signal_arrives(
     assert end_with(error) == (code, [REPORT], [REPORT])
 
 
+@pytest.fixture
+def ended_with_report(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Lets `untrack` end with a report, and returns the settings of the sessions that started."""
+    settings: list[dict[str, str]] = []
+
+    def session(command: str, own: dict[str, str]) -> AbstractContextManager[None]:
+        settings.append(own)
+        return nullcontext()
+
+    monkeypatch.setattr(many_tables, "own_session", session)
+    monkeypatch.setattr(calls, "untrack", lambda *where, **options: REPORT)
+    return settings
+
+
+def test_tables_share_the_cluster_in_the_session_of_a_command(
+    ended_with_report: list[dict[str, str]],
+) -> None:
+    assert main(["untrack", "sales"]) == 1
+
+    assert [each["spark.scheduler.mode"] for each in ended_with_report] == ["FAIR"]
+
+
+@pytest.mark.usefixtures("ended_with_report")
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_output_for_programs_has_every_table(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    assert main(["untrack", "sales", f"--{form}"]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    if form == "csv":
+        names = [row["table"] for row in csv.DictReader(lines)]
+    else:
+        names = [json.loads(line)["table"] for line in lines[1:]]
+    assert names == [each.table for each in REPORT.tables]
+
+
+@pytest.mark.usefixtures("ended_with_report")
+def test_report_that_cannot_be_written_leaves_the_others_and_has_an_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "lost" / "out.csv", tmp_path / "out.json"]
+    files[0].parent.mkdir()
+
+    def complete(*where: object, **options: object) -> LakehouseReport:
+        files[0].parent.rmdir()
+        return LakehouseReport("untrack", ("sales",), ())
+
+    monkeypatch.setattr(calls, "untrack", complete)
+    options = [option for file in files for option in ("--report", str(file))]
+
+    assert main(["untrack", "sales", *options]) == 1
+
+    shown = capsys.readouterr()
+    assert f"Cannot write `{files[0]}`" in shown.err
+    assert "complete: true" in shown.out
+    assert json.loads(files[1].read_text().splitlines()[0])["complete"]
+
+
 @pytest.mark.usefixtures("no_session")
 def test_error_without_a_report_ends_the_run() -> None:
     assert end_with(RuntimeError("no schema")) == (2, [], [])
@@ -177,7 +237,6 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     file = tmp_path / "ssn.json"
-    report = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
 
     class AfterTheFile(io.StringIO):
         def write(self, text: str) -> int:
@@ -186,9 +245,9 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
 
     def dropped_columns(*where: object, **options: object) -> ErasureReport:
         if error is not None:
-            error.report = report  # type: ignore[attr-defined]
+            error.report = ERASURES  # type: ignore[attr-defined]
             raise error
-        return report
+        return ERASURES
 
     out, err = AfterTheFile(), AfterTheFile()
     monkeypatch.setattr(erasure, "dropped_columns", dropped_columns)
@@ -217,8 +276,11 @@ def test_file_that_cannot_be_written_is_deleted_and_the_earlier_one_is_kept(
 
     assert [*tmp_path.iterdir()] == [file]
     assert file.read_text() == "an earlier report"
-    with pytest.raises(ValueError, match="\\.csv or \\.html"):
+    with pytest.raises(InvalidFileNameError, match="\\.csv, \\.html"):
         REPORT.write(tmp_path / "out.xlsx")
+    with pytest.raises(InvalidFileNameError, match="\\.html, \\.json"):
+        Certificate.of(ERASURES).write(tmp_path / "out.csv")
+    assert [*tmp_path.iterdir()] == [file]
 
 
 # Report files.

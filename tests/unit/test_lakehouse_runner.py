@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -41,6 +42,7 @@ A, B = (
     )
     for name in "ab"
 )
+NAMES = [A.table, B.table]
 TIMEOUT = 30
 
 
@@ -202,6 +204,24 @@ def test_only_a_cancellation_counts_as_cancelled(
     assert outcomes(run) == [expected, "NOT_BEGUN"]
 
 
+def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:
+    def wait(statement: str) -> None:
+        run.budget.max_seconds = 0
+        session.wait_for_cancellation()
+        raise CANCELLATION
+
+    session.before = wait
+    run = runner(session, budget=Budget(max_seconds=3600))
+
+    run.run()
+
+    assert [(each.outcome, each.reasons) for each in map(run.results.__getitem__, NAMES)] == [
+        ("CANCELLED", ("BUDGET_OF_TIME",)),
+        ("NOT_BEGUN", ("BUDGET_OF_TIME",)),
+    ]
+    assert len(session.statements) == 1
+
+
 class KeyboardReporter(Reporter):
     """Interrupts the main thread, as a second Ctrl-C, when a statement runs."""
 
@@ -274,7 +294,7 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     """Returns a session whose survey has the rows."""
 
-    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         progress(SurveyProgress(0, 2, 0.0))
         return [(row, "DELTA") for row in spark.rows.values()]
 
@@ -312,7 +332,7 @@ def test_error_of_the_session_has_the_report(
 def test_signal_during_the_survey_ends_the_call_with_a_report(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         os.kill(os.getpid(), number)
         progress(SurveyProgress(0, 2, 0.0))
         raise AssertionError("the survey continues")
@@ -337,6 +357,63 @@ def test_only_a_second_signal_during_the_body_raises() -> None:
         assert (interrupts.received, interrupts.name) == (signal.SIGTERM, "SIGTERM")
 
     interrupts(signal.SIGINT, None)  # the signal arrives before the former handlers are restored
+
+
+def test_next_batch_of_a_survey_is_read_ahead_unless_the_call_has_ended(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    second, ended = Event(), Event()
+
+    def read(batch: list[str]) -> list[SurveyedTable]:
+        begun.extend(batch)
+        if batch == ["1"]:
+            assert second.wait(TIMEOUT)  # which begins meanwhile
+        else:
+            second.set()
+            assert ended.wait(TIMEOUT)
+        return []
+
+    class Threads(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            ended.set()
+            super().shutdown(wait)
+
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
+        rows = iter(each(read, [["1"], ["2"], ["3"], ["4"], ["5"]]))
+        assert next(rows) == []
+        os.kill(os.getpid(), signal.SIGTERM)
+        progress(SurveyProgress(0, 5, 0.0))
+
+    monkeypatch.setattr(chosen, "ThreadPoolExecutor", Threads)
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+
+    with pytest.raises(LakehouseInterrupted):
+        remove(surveyed)
+
+    assert begun[:2] == ["1", "2"]
+    assert "5" not in begun
+
+
+def test_survey_reads_one_batch_at_a_time_for_one_table_at_a_time(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running: list[int] = []
+
+    def read(batch: list[str]) -> list[SurveyedTable]:
+        running.append(1)
+        assert running == [1]
+        running.pop()
+        return []
+
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
+        assert list(each(read, [["1"], ["2"]])) == [[], []]
+        return []
+
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+
+    assert remove(surveyed, parallel=1).complete
 
 
 def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> None:

@@ -188,7 +188,7 @@ def test_status_is_one_row() -> None:
     assert found["schema"].endswith("`newName`: STRING>>, `historyFrom` BIGINT")
 
 
-def test_status_of_a_table_without_features_or_flag() -> None:
+def test_status_has_no_features_and_no_flag_without_them() -> None:
     old = {"minReaderVersion": 1, "minWriterVersion": 2}
     plain = {"metaData": {"schemaString": json.dumps(struct({"a": ""}))}}
     commits = [{"version": 0, "time": None, "actions": [{"protocol": old}, plain]}]

@@ -123,6 +123,15 @@ class Running:
         self.terminal.kill()
         return was_running
 
+    def kill_jvm(self) -> None:
+        """Kills the JVM of the driver, and leaves its Python alone."""
+        driver = self.terminal.process.pid
+        children = Path(f"/proc/{driver}/task/{driver}/children").read_text().split()
+        (jvm,) = [
+            child for child in children if Path(f"/proc/{child}/comm").read_text() == "java\n"
+        ]
+        os.kill(int(jvm), signal.SIGKILL)
+
     def send(self, number: signal.Signals) -> None:
         """Sends a signal to the driver alone."""
         self.terminal.process.send_signal(number)

@@ -52,7 +52,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def sessions(server: str) -> Iterator[list[SparkSession]]:
-    """Yields sessions that are stopped together, since PySpark 4.0 ends threads of all with one."""
+    """Yields sessions that are stopped together: PySpark 4.0 ends the threads of all with one."""
     opened: list[SparkSession] = []
     yield opened
     for session in opened:

@@ -98,6 +98,31 @@ def test_signal_ends_a_command_in_order(
     assert_stopped_in_order(lakehouse, running, 128 + number, number.name)
 
 
+@pytest.mark.matrix
+def test_report_is_written_when_the_jvm_has_died(
+    spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver
+) -> None:
+    lakehouse = small_lakehouse
+    files = lakehouse.num_files()
+    running = driver.remove_alone(lakehouse, parallel=1)
+
+    wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
+    running.kill_jvm()
+
+    assert running.wait() == 1, running.shown
+    rows = {each["table"]: each["outcome"] for each in running.rows()}
+    assert rows.keys() == expected_outcomes(lakehouse).keys()
+    assert "FAILED" in rows.values()
+    for place, log in lakehouse.logs().items():
+        # A statement may have ended before the JVM, and nobody read its table again.
+        assert removals(log) or rows[name_of(place)] != "DONE", place
+    following = running.sums()["nextCall"]
+    assert following["words"] == "the same call again"
+    assert following["calls"][0].endswith(f"--report {running.report}")
+    spark_ext.remove_column_mapping(spark, *lakehouse.where, progress=None)
+    assert_all_removed(lakehouse)
+
+
 def moments(seed: int, number: int) -> list[int]:
     """Returns the numbers of new files after which a driver is killed."""
     rng = random.Random(seed)
@@ -106,9 +131,9 @@ def moments(seed: int, number: int) -> list[int]:
 
 @pytest.mark.parametrize(
     ("seed", "kills"),
-    [(1, 1), *(pytest.param(seed, 3, marks=pytest.mark.matrix) for seed in range(2, 8))],
+    [(1, 1), *(pytest.param(seed, 3, marks=pytest.mark.matrix) for seed in range(2, 9))],
 )
-def test_killed_runs_have_the_same_end(
+def test_killed_runs_have_the_result_of_a_whole_run(
     spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver, seed: int, kills: int
 ) -> None:
     lakehouse = small_lakehouse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the columns that data files hold: by their footers, and by the names that files use."""
+"""Checks of the columns in data files: by their footers, and by the names that files use."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _ColumnIds = tuple[object, object]
 
 @check(WRONG_ROWS + 10)
 def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds files that hold a column which was added to the table after the files.
+    """Finds files that contain a column which was added to the table after the files.
 
     In a mapped table two columns are the same if id and physical path agree. If column mapping is
     enabled or removed in between, they are the same if the logical name and the name in files
     agree. A file that is added again, as by a DELETE with deletion vectors, counts as new. If a
-    whole struct is concerned, only the struct is found.
+    whole struct has this problem, only the struct is found.
 
     Source:
         RFC, introduction; docs/limits.md, "Statements".
@@ -76,7 +76,7 @@ def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     A file may lack columns, which are null then. Columns of row tracking and of Delta itself are
     in files and in no schema. Drops from before the oldest version of the log are unknown, and so
     are the drops of a CLONE's source; if the flag is false, there was none. Mode id ignores names,
-    and the other modes ignore ids. If a whole struct is concerned, only the struct is found.
+    and the other modes ignore ids. If a whole struct has this problem, only the struct is found.
 
     Source:
         Protocol, "Reader Requirements for Column Mapping".

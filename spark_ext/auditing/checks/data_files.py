@@ -127,8 +127,8 @@ def partition_values(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds statistics of something that is neither a column nor a dropped column of the table.
 
-    A column that the file itself holds is a finding of `file_columns` instead. If a whole struct is
-    concerned, only the struct is found.
+    A column that the file itself contains is a finding of `file_columns` instead. If a whole struct
+    has this problem, only the struct is found.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ... with

@@ -29,9 +29,9 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds physical paths that two columns have, at one time or one after the other.
 
-    Letter case is ignored, since Parquet readers may ignore it. The comparison starts anew after
-    RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. If a whole struct is
-    concerned, only the struct is found.
+    Letter case is ignored, because Parquet readers may ignore it. The comparison starts again after
+    RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. If this holds
+    for a whole struct, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Assign a unique physical name to each
@@ -70,8 +70,8 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
 
     An id belongs to another column if it has another physical name, or if it is used after a drop.
     If a struct is replaced by a value of another type, fields of the same name keep their ids and
-    physical names. The comparison starts anew after RESTORE, CLONE and a removal of column mapping:
-    these bring ids of another table or time, or assign all ids again.
+    physical names. The comparison starts again after RESTORE, CLONE and a removal of column
+    mapping: ids are then of another table or version, or all ids are assigned again.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
@@ -92,10 +92,10 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
         current: dict[int, Path] = {}
         for id, path, column in _named_ids(state) if state.is_mapped else ():
             owner = current.get(id, assigned.get(id, path))
-            came_back = id in assigned and id not in before
-            if (owner != path or came_back) and (id, path) not in reported:
+            is_reused = id in assigned and id not in before
+            if (owner != path or is_reused) and (id, path) not in reported:
                 reported.add((id, path))
-                yield _id(state, id, column, came_back=came_back and owner == path)
+                yield _id(state, id, column, is_reused=is_reused and owner == path)
             current.setdefault(id, path)
         assigned |= current
         before = set(current)
@@ -225,8 +225,8 @@ def _physical_name(state: State, column: Column) -> Problem:
     )
 
 
-def _id(state: State, id: int, column: Column, *, came_back: bool) -> Problem:
-    problem = "was dropped before and is back" if came_back else "was the id of another column"
+def _id(state: State, id: int, column: Column, *, is_reused: bool) -> Problem:
+    problem = "was dropped and is used again" if is_reused else "was the id of another column"
     return Problem(
         version=state.version,
         column=column.path,

@@ -19,7 +19,7 @@ def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
     """Finds a log without version 0 and without a checkpoint to start from.
 
     Only `commit_truncated` can also run on such a log. If it finds a truncated commit, this check
-    finds nothing, since the truncated commit explains the missing start.
+    finds nothing, because the truncated commit explains the missing start.
 
     Source:
         Protocol, "Checkpoints"; "Metadata Cleanup".

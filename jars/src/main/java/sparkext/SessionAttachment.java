@@ -30,7 +30,7 @@ import sparkext.sql.TableFunction;
  *
  * <p>The analyzer reads its list of rules for each statement, so a rule that is added to the list
  * takes effect at once. The optimizer reads its rules from the extensions. The parser is unchanged,
- * since our rule precedes Delta's rules in the list.
+ * because our rule precedes Delta's rules in the list.
  *
  * <p>Source: Spark 4.0 to 4.2, BaseSessionStateBuilder.scala, {@code analyzer}; Analyzer.scala,
  * {@code batches}.

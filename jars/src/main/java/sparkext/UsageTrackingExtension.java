@@ -30,7 +30,7 @@ public final class UsageTrackingExtension
 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
-    // First, since other releases of Spark cannot load the classes below.
+    // First, because other releases of Spark cannot load the classes below.
     SparkRelease.requireSupported();
     try {
       start(extensions);
@@ -42,7 +42,7 @@ public final class UsageTrackingExtension
     return BoxedUnit.UNIT;
   }
 
-  /** Installs the hooks last, since they remain in the JVM if the session ends. */
+  /** Installs the hooks last, because they remain in the JVM if the session ends. */
   private static void start(SparkSessionExtensions extensions) throws IOException {
     if (!isWanted()) {
       return;

@@ -25,7 +25,7 @@ import sparkext.delta.UsageTrackingFeature;
 /**
  * Refuses statements and builders that name the flag, and CREATE TABLE LIKE that names the feature.
  *
- * <p>The statement is checked, and not the metadata change, since RESTORE, CLONE and CREATE TABLE
+ * <p>The statement is checked, and not the metadata change, because RESTORE, CLONE and CREATE TABLE
  * LIKE may change the flag. So only names that the user wrote are checked.
  */
 final class PropertyCheck {

@@ -2,6 +2,6 @@
 /**
  * Checks statements before they run, and refuses some of them.
  *
- * <p>Java, because Spark calls its parser and its analyzer rules for every statement.
+ * <p>This is Java, because Spark calls its parser and its analyzer rules for every statement.
  */
 package sparkext.check;

@@ -67,7 +67,7 @@ final class Conditions {
     return new Error(condition);
   }
 
-  /** Fills in all values in one pass, since a value may contain braces. */
+  /** Fills in all values in one pass, because a value may contain braces. */
   private static String text(String template, Map<String, String> parameters) {
     return PLACEHOLDER
         .matcher(template)

@@ -8,7 +8,7 @@ import java.util.List;
 /**
  * The releases of Spark and Delta in {@code spark_ext/releases.json}, which Java and Python read.
  *
- * <p>This class uses Jackson 2.10 only, since a Spark that must be refused may have that version.
+ * <p>This class uses Jackson 2.10 only, because a Spark that must be refused may have that version.
  */
 public final class Releases {
   private static final JsonNode LISTED = Conditions.listed("releases.json");

@@ -2,6 +2,6 @@
 /**
  * The Spark job that copies data files, without knowledge of Delta.
  *
- * <p>Java, because its tasks run on executors, on bytes.
+ * <p>This is Java, because its tasks copy bytes on executors.
  */
 package sparkext.copy;

@@ -26,7 +26,7 @@ import sparkext.common.UsageTrackingException;
  * InMemoryLogReplay.scala.
  */
 public final class DeltaShims {
-  // Looked up once, since a scan may read commits.
+  // Looked up once, because a scan may read commits.
   private static final boolean LOG_FILES_TAKE_TABLE =
       has(DeltaLog.class, "getChangeLogFiles", long.class, Option.class, boolean.class);
   private static final boolean SNAPSHOTS_TAKE_RETENTION =

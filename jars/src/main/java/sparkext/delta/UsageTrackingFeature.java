@@ -54,7 +54,7 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
   }
 
   /**
-   * Makes the flag a property that Delta knows. The property is editable for Delta, since CREATE
+   * Makes the flag a property that Delta knows. The property is editable for Delta, because CREATE
    * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users
    * who set the flag.
    *

@@ -2,6 +2,6 @@
 /**
  * The methods of Delta that spark-ext changes, and the code that weaves them.
  *
- * <p>Java, because advice runs inside Delta's calls.
+ * <p>This is Java, because advice runs inside Delta's calls.
  */
 package sparkext.hook;

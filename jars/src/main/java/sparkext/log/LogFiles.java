@@ -21,7 +21,7 @@ public record LogFiles(
     String problem) {
   /**
    * Returns the components that all files of the group share. The version of texts without a known
-   * schema is kept, since it shows whether they are older than every schema.
+   * schema is kept, because it shows whether they are older than every schema.
    */
   LogFiles common() {
     return of(0, 0, under == null && !texts.isEmpty() ? version : null);

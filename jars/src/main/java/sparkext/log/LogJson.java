@@ -23,7 +23,7 @@ import sparkext.common.UsageTrackingException;
  * The content of one JSON file of a log: the table's metadata and columns. A task reads each file
  * once.
  *
- * @param lines those that contain an action of {@link #KINDS}
+ * @param lines the lines that contain an action of {@link #KINDS}
  * @param isTruncated whether only the last line is invalid JSON, which {@code lines} then omits
  * @param problem why the file could not be read; null otherwise
  * @param mentions null if they were not requested
@@ -48,7 +48,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
   /** The driver reads this many files before a job would have begun. */
   private static final int MAX_FILES_WITHOUT_A_JOB = 8;
 
-  /** A task with this many files outweighs its own cost. */
+  /** The reading of this many files takes much longer than the start of a task. */
   static final int FILES_PER_TASK = 50;
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -98,7 +98,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
     }
   }
 
-  /** Returns into how many tasks files are divided. */
+  /** Returns the number of tasks for a number of files. */
   static int tasks(JavaSparkContext context, int files) {
     return Math.min(files, Math.max(context.defaultParallelism(), files / FILES_PER_TASK));
   }

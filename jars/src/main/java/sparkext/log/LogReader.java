@@ -40,7 +40,8 @@ final class LogReader {
   }
 
   /**
-   * Uses the class of the source, since its short name may mean a source without metadata columns.
+   * Uses the class of the source, because its short name may mean a source without metadata
+   * columns.
    */
   private static DataFrameReader reader(SparkSession session, Class<?> format) {
     return session

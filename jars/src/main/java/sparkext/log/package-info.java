@@ -2,6 +2,6 @@
 /**
  * Reads a table's {@code _delta_log} and the footers of its files without Delta.
  *
- * <p>Java, because executors' tasks read logs and footers as bytes.
+ * <p>This is Java, because tasks on executors read logs and footers as bytes.
  */
 package sparkext.log;

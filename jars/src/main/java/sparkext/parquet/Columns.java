@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiPredicate;
 
-/** The columns of a table or a struct, indexed by name and id, since tables have thousands. */
+/** The columns of a table or a struct, indexed by name and id, because tables have thousands. */
 public final class Columns implements Serializable {
   public static final Columns NONE = new Columns(List.of());
 

@@ -173,10 +173,10 @@ public final class Storages {
   /** Logs that a store refused a copy. If the store refuses all, no other copy is requested. */
   void refused(Path target, StoreRefusedException by) throws IOException {
     if (by.isForAll()) {
-      LOG.warn("Executors copy files, since the store refuses to copy them", by);
+      LOG.warn("Executors copy files, because the store refuses to copy them", by);
       buckets.put(of(target), Optional.empty());
     } else {
-      LOG.warn("An executor copies {}, since the store refused", target, by);
+      LOG.warn("An executor copies {}, because the store refused", target, by);
     }
   }
 
@@ -255,7 +255,7 @@ public final class Storages {
   }
 
   /**
-   * Removes an incomplete file. The stream is aborted before it is closed, since closing a stream
+   * Removes an incomplete file. The stream is aborted before it is closed, because closing a stream
    * completes the file on an object store.
    *
    * @param failed the failure to write; failures of the removal are added to it

@@ -2,6 +2,6 @@
 /**
  * Starts the rule process and calls its {@code RuleService}, which has one method.
  *
- * <p>Java, because the JVM calls the process.
+ * <p>This is Java, because the JVM calls the process.
  */
 package sparkext.process;

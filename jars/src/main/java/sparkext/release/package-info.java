@@ -2,6 +2,6 @@
 /**
  * Checks that Spark, Delta and our jars fit each other, before their classes are loaded.
  *
- * <p>Java, because the check reads the class path of the JVM in which a session starts.
+ * <p>This is Java, because the check reads the class path of the JVM in which a session starts.
  */
 package sparkext.release;

@@ -28,7 +28,7 @@ import sparkext.files.LiveFiles;
 
 /**
  * The newest version of a table, updated by the commits since the version that was read before.
- * Reading a version anew may take longer than other writers take for the next version.
+ * Another reading of a version may take longer than other writers need for the next version.
  *
  * <p>Source: Delta 4.4.0, InMemoryLogReplay.scala.
  */
@@ -122,7 +122,7 @@ final class IncrementalSnapshot {
                 <= LiveFiles.MAX_BYTES;
     snapshot = newest;
     for (Tuple2<Object, FileStatus> commit : commits) {
-      // If the files are read anew, only the operations of commits are needed.
+      // If the files are read again, only the operations of commits are needed.
       isFollowed = apply((long) commit._1(), commit._2(), isFollowed) && isFollowed;
     }
     if (!isFollowed || !LiveFiles.matchChecksum(files.values(), snapshot)) {

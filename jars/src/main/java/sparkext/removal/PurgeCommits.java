@@ -126,7 +126,7 @@ final class PurgeCommits {
   }
 
   private static void warnOfKeptCopies() {
-    LOG.warn("Copies remain until VACUUM, since a commit in the log may contain them");
+    LOG.warn("Copies remain until VACUUM, because a commit in the log may contain them");
   }
 
   /** Returns the versions that added copies. There may be several if Delta commits in batches. */

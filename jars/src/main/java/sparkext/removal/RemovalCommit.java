@@ -182,7 +182,7 @@ final class RemovalCommit {
         .actions();
   }
 
-  /** Returns false for a storage's own exceptions, since the storage may write later. */
+  /** Returns false for a storage's own exceptions, because the storage may write later. */
   private static boolean isInterrupt(Throwable failure) {
     return failure.getClass() == InterruptedException.class;
   }

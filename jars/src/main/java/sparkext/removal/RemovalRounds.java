@@ -76,7 +76,7 @@ final class RemovalRounds {
       if (commit.version().isPresent()) {
         LOG.warn("Failed after the commit: unused copies remain until VACUUM");
       } else if (commit.mayBeInLog()) {
-        LOG.warn("New files remain until VACUUM, since a commit in the log may contain them");
+        LOG.warn("New files remain until VACUUM, because a commit in the log may contain them");
       } else {
         copies.removeAll();
       }
@@ -218,7 +218,7 @@ final class RemovalRounds {
           DeltaErrors.schemaChangedSinceAnalysis(
               before.schema(), now.schema(), /* mentionLegacyFlag= */ false));
     }
-    // Delta always reports a conflict here, since a change of metadata conflicts with any commit.
+    // Delta always reports a conflict here, because a change of metadata conflicts with any commit.
     commit
         .attempt(before)
         .ifPresent(

@@ -10,10 +10,10 @@ import org.slf4j.LoggerFactory;
 public final class ObjectStores {
   private static final Logger LOG = LoggerFactory.getLogger(ObjectStores.class);
 
-  /** Subclasses are excluded, since they may do more than read and write. */
+  /** Subclasses are excluded, because they may do more than read and write. */
   private static final String S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem";
 
-  /** Shorter ranges are not copied, since they would be too short for a part of an upload. */
+  /** Shorter ranges are not copied, because they would be too short for a part of an upload. */
   public static final long LEAST_COPIED = PartPlan.MIN_PART;
 
   private ObjectStores() {}
@@ -26,7 +26,7 @@ public final class ObjectStores {
     try {
       return S3Bucket.of(storage);
     } catch (LinkageError unfit) {
-      LOG.warn("Executors copy files, since the classes of S3A do not fit: {}", unfit.toString());
+      LOG.warn("Executors copy files, because the classes of S3A do not fit: {}", unfit.toString());
       return Optional.empty();
     }
   }

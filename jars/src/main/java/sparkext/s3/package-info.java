@@ -2,6 +2,6 @@
 /**
  * Uploads whose parts an object store copies on its own side.
  *
- * <p>Java, because executors' tasks call S3A's client.
+ * <p>This is Java, because tasks on executors call S3A's client.
  */
 package sparkext.s3;

@@ -71,9 +71,23 @@ final class InParallel {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       return failed.apply(item, TableFailure.of(interrupted));
-    } catch (Exception error) { // Scala declares no checked exceptions
+    } catch (Throwable error) { // such as Delta's AssertionError, or a class that a storage lacks
+      if (isOfJvm(error)) {
+        throw UsageTrackingException.sneakyThrow(error);
+      }
       return failed.apply(item, TableFailure.of(error));
     }
+  }
+
+  /** Returns whether the JVM itself has failed, so that nothing can be read. */
+  private static boolean isOfJvm(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      // The stack may overflow by the schema of one table.
+      if (cause instanceof VirtualMachineError && !(cause instanceof StackOverflowError)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static Thread daemon(Runnable task, String name) {

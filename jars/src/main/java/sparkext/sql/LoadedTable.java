@@ -45,12 +45,13 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
   private static final String KERNEL_CONNECTOR = "io.delta.spark.internal.v2.";
 
   /**
-   * Finds the table of a name's parts.
+   * Finds the table of a name's parts. A log that the analyzer has just read is not listed again.
    *
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static LoadedTable of(SparkSession session, List<String> parts) {
-    return of(session, parts, analysed(session, parts));
+    Option<Object> since = Option.apply(System.currentTimeMillis());
+    return of(session, parts, analysed(session, parts), since);
   }
 
   /**
@@ -59,8 +60,19 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static LoadedTable of(SparkSession session, List<String> parts, ResolvedTable found) {
+    return of(session, parts, found, /* since= */ Option.empty());
+  }
+
+  /**
+   * Loads a table.
+   *
+   * @param since the time in milliseconds from which a version that was read is new enough
+   */
+  private static LoadedTable of(
+      SparkSession session, List<String> parts, ResolvedTable found, Option<Object> since) {
     if (found.table() instanceof DeltaTableV2 delta) {
-      Snapshot newest = delta.update();
+      Snapshot newest =
+          delta.deltaLog().update(/* stalenessAcceptable= */ false, since, delta.catalogTable());
       if (newest.version() >= 0) {
         return new LoadedTable(found, delta, newest);
       }

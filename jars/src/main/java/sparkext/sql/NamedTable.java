@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -68,7 +69,7 @@ final class NamedTable {
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable byParts(SparkSession session, List<String> given) {
-    return of(session, given, LoadedTable.analysed(session, given));
+    return of(session, given, LoadedTable.of(session, given));
   }
 
   /**
@@ -77,9 +78,12 @@ final class NamedTable {
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable of(SparkSession session, List<String> given, ResolvedTable resolved) {
-    LoadedTable table = LoadedTable.of(session, given, resolved);
+    return of(session, given, LoadedTable.of(session, given, resolved));
+  }
+
+  private static NamedTable of(SparkSession session, List<String> given, LoadedTable table) {
     if (table.isByPath()) {
-      table.requireRoot(session, resolved.identifier().name());
+      table.requireRoot(session, table.resolved().identifier().name());
     }
     return new NamedTable(session, table.fullParts(), table).requireSame(given);
   }
@@ -139,6 +143,11 @@ final class NamedTable {
       throw ambiguity.sneakyThrow();
     }
     return table.snapshot();
+  }
+
+  /** Returns the place of the table's folder. */
+  Path path() {
+    return table.path();
   }
 
   /** Returns the relations that a SELECT from the name would read. */

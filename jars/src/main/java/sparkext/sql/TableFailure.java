@@ -22,10 +22,13 @@ record TableFailure(String condition, String message) {
     if (isStop(error)) {
       throw UsageTrackingException.sneakyThrow(error);
     }
-    Throwable described = UsageTrackingErrors.described(error);
+    // Delta's cache of logs wraps an Error in one of its own.
+    Throwable found =
+        error instanceof Error && error.getCause() instanceof Error cause ? cause : error;
+    Throwable described = UsageTrackingErrors.described(found);
     return described instanceof SparkThrowable spark
         ? new TableFailure(spark.getCondition(), shortened(described.getMessage()))
-        : new TableFailure(error.getClass().getName(), shortened(error.toString()));
+        : new TableFailure(found.getClass().getName(), shortened(found.toString()));
   }
 
   /** Returns whether the query was cancelled, which is not a failure of a table. */

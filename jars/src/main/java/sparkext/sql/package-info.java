@@ -3,6 +3,6 @@
  * Table functions: finds the table of a call, and returns the rows of the rule process as a
  * relation.
  *
- * <p>Java, because Spark's analyzer and optimizer run this code while they plan a query.
+ * <p>This is Java, because Spark's analyzer and optimizer run this code while they plan a query.
  */
 package sparkext.sql;

@@ -30,7 +30,7 @@ import sparkext.log.LogJson;
 import sparkext.stale.NameHistory.State;
 
 /**
- * A cache of the changes of tables. Each commit is read once, since every statement of a stale
+ * A cache of the changes of tables. Each commit is read once, because every statement of a stale
  * DeltaTable needs the history since its analysis.
  */
 final class NameHistories {

@@ -2,6 +2,6 @@
 /**
  * Detects plans, transactions and readers that use physical names which files no longer have.
  *
- * <p>Java, because every scan runs the check, which usually needs one comparison.
+ * <p>This is Java, because every scan runs the check, which usually needs one comparison.
  */
 package sparkext.stale;

@@ -2,6 +2,6 @@
 /**
  * Converts values of Delta to JSON for the rule process, and its answers back.
  *
- * <p>Java, because Delta's values exist in the JVM only.
+ * <p>This is Java, because Delta's values exist in the JVM only.
  */
 package sparkext.wire;

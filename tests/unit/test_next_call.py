@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What reports and certificates say about the next call: its words, its time and its text."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_ext import Certificate, ErasureReport, LakehouseReport, TableErasure, TableResult
+from spark_ext.__main__ import COMMANDS, main
+from spark_ext.cli import many_tables
+from spark_ext.lakehouse import calls, erasure
+from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
+from spark_ext.lakehouse.next_call import Call, NextCall
+from spark_ext.lakehouse.options import Options
+from spark_ext.model.dropped import ErasureStep
+from tests.unit.test_erasure_report import dropped, of
+
+LATER = datetime(2026, 11, 28, 7, 1, tzinfo=timezone(timedelta(hours=2)))
+CALL = Call(function="track", command="track", where=("sales",), options={"max_bytes": 500})
+DROPPED = Call(
+    function="dropped_columns",
+    command="dropped",
+    where=("sales", "/data/t"),
+    options={"column": "ssn", "previous": "old.json"},
+)
+
+
+# Texts.
+
+
+def parsed(line: str) -> argparse.Namespace:
+    """Returns the arguments of a command line."""
+    program, *words = shlex.split(line)
+    assert program == "spark-ext"
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    for command in COMMANDS:
+        command.add_to(commands)
+    return parser.parse_args(words)
+
+
+def called(text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """Returns the name and the arguments of a call in Python."""
+
+    class Names:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *where, **options: (name, where[1:], options)
+
+    found: tuple[str, tuple[Any, ...], dict[str, Any]] = eval(
+        text, {"spark_ext": Names(), "spark": None}
+    )
+    return found
+
+
+PATTERNS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"))).map(tuple)
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "include": PATTERNS,
+        "exclude": PATTERNS,
+        "parallel": st.integers(1, 99),
+        "max_bytes": st.integers(0, 10**15),
+        "max_time": st.one_of(st.integers(0, 10**7), st.floats(0, 10**7)),
+        "on_error": st.one_of(st.just("continue"), st.integers(1, 9)),
+        "order": st.sampled_from(["cheapest", "survey"]),
+    },
+)
+PLACES = st.lists(st.sampled_from(["sales", "`a b`.c", "/data/it's", "-x/t"]), min_size=1)
+GOALS: list[Goal] = [
+    Removal("unmapped"),
+    Removal("writers"),
+    Alignment(),
+    Alignment(to_name_mode=True),
+    Tracking(wanted=True),
+    Tracking(wanted=False),
+]
+
+
+@given(st.sampled_from(GOALS), PLACES, OPTIONS)
+def test_command_and_python_have_the_arguments_of_the_call(
+    goal: Goal, where: list[str], options: dict[str, Any]
+) -> None:
+    checked = Options(**options)
+    call = replace(goal.call, where=tuple(where)).with_options(**checked.given)
+
+    command, python = call.texts()
+
+    arguments = vars(parsed(command))
+    assert arguments["where"] == [f"./{each}" if each[0] == "-" else each for each in where]
+    again = {name: arguments[name] for name in options if name in arguments}
+    again = {**vars(Options(**again))}
+    seconds, expected = again.pop("max_time"), {**vars(checked)}
+    assert (seconds is None) == (expected["max_time"] is None)
+    assert abs((seconds or 0) - (expected.pop("max_time") or 0)) < 1e-5
+    assert again == expected
+    if isinstance(goal, Removal):
+        assert arguments["until"] == goal.until
+    if isinstance(goal, Alignment):
+        assert arguments["to_name_mode"] == goal.to_name_mode
+    name, places, given_ = called(python)
+    assert (name, list(places)) == (goal.call.function, where)
+    assert given_ == {**goal.call.options, **checked.given}
+
+
+def test_call_that_a_command_cannot_express_has_its_python_only() -> None:
+    of_schema = replace(CALL, where=())
+    by_function = CALL.with_options(only=lambda row: True)
+
+    assert of_schema.texts() == ("spark_ext.track(spark, max_bytes=500)",)
+    assert by_function.texts() == ("spark_ext.track(spark, 'sales', max_bytes=500, only=...)",)
+
+
+def test_call_of_a_command_that_writes_files_has_the_files() -> None:
+    report = LakehouseReport("track", ("sales",), (result("FAILED"),), call=CALL)
+
+    (text,) = next_of(report.writing([Path("a b.csv"), Path("c.html")])).calls
+
+    assert text == "spark-ext track sales --max-bytes 500B --report 'a b.csv' --report c.html"
+
+
+# Calls over many tables.
+
+
+def result(outcome: str, **facts: Any) -> TableResult:
+    return TableResult(table=f"sales.{outcome}", outcome=outcome, **facts)
+
+
+def next_of(report: LakehouseReport | ErasureReport) -> NextCall:
+    found = report.next_call
+    assert found is not None
+    return found
+
+
+BYTES: dict[str, Any] = {"reasons": ("BUDGET_OF_BYTES",)}
+AGAIN = "the same call again"
+REPAIR = "unblock or repair the tables, and then the same call again"
+MORE = "the same call with more bytes"
+FROM = "from 2026-11-28 07:01:00+02:00 on"
+WAITING = result("WAITING", come_back=LATER)
+BLOCKED = result("BLOCKED")
+
+
+@pytest.mark.parametrize(
+    ("tables", "facts", "words", "earliest", "max_bytes"),
+    [
+        ([result("PLANNED"), BLOCKED], {"dry_run": True}, "run the plan", None, 500),
+        ([BLOCKED], {"dry_run": True}, REPAIR, None, 500),
+        ([result("NOT_BEGUN")], {}, AGAIN, None, 500),
+        ([result("CANCELLED")], {}, AGAIN, None, 500),
+        ([result("FAILED"), BLOCKED], {}, AGAIN, None, 500),
+        ([result("GONE")], {}, AGAIN, None, 500),
+        ([], {"interrupted": "SIGINT"}, AGAIN, None, 500),
+        ([result("DONE"), WAITING, BLOCKED], {}, f"{AGAIN}, {FROM}", LATER, 500),
+        ([result("WAITING")], {}, AGAIN, None, 500),
+        ([WAITING, result("FAILED")], {}, f"{AGAIN}, and once more {FROM}", None, 500),
+        ([BLOCKED, result("UNREADABLE")], {}, REPAIR, None, 500),
+        # A table that alone exceeds the budget would never begin.
+        ([result("NOT_BEGUN", size_in_bytes=500, **BYTES)], {}, AGAIN, None, 500),
+        (
+            [result("NOT_BEGUN", size_in_bytes=size, **BYTES) for size in (900, 501)],
+            {},
+            *(MORE, None, 900),
+        ),
+        (
+            [result("NOT_BEGUN", size_in_bytes=size, **BYTES) for size in (900, 500)],
+            {},
+            *(AGAIN, None, 500),
+        ),
+    ],
+)
+def test_next_call_of_a_report_continues_it(
+    tables: list[TableResult],
+    facts: dict[str, Any],
+    words: str,
+    earliest: datetime | None,
+    max_bytes: int,
+) -> None:
+    report = LakehouseReport("track", ("sales",), tuple(tables), call=CALL, **facts)
+
+    found = next_of(report)
+
+    command = f"spark-ext track sales --max-bytes {max_bytes}B"
+    assert (found.words, found.earliest, found.calls[0]) == (words, earliest, command)
+    text = f"Next, {words}:\n  {command}\n  spark_ext.track(spark, 'sales', max_bytes={max_bytes})"
+    assert repr(report).endswith(text)
+    assert command in report.html()
+    sums = next(report.as_objects())
+    assert sums["nextCall"]["calls"] == list(found.calls)
+    assert (sums["nextCall"]["earliest"] is None) == (earliest is None)
+
+
+@pytest.mark.parametrize("outcomes", [["DONE", "ALREADY_DONE"], ["DONE_BY_ANOTHER"], []])
+def test_complete_report_has_no_next_call(outcomes: list[str]) -> None:
+    report = LakehouseReport("track", ("sales",), tuple(map(result, outcomes)), call=CALL)
+
+    assert report.next_call is None
+    assert "Next" not in repr(report)
+    assert next(report.as_objects())["nextCall"] is None
+
+
+# Erasures.
+
+
+NOW = ErasureStep("PURGE", "REORG", None)
+SOON = ErasureStep("VACUUM", "VACUUM t", datetime(2026, 12, 4, 7, 0))
+CLEANUP = ErasureStep("LOG CLEANUP", "wait", datetime(2026, 12, 30))
+BY_HAND = ErasureStep("BY HAND", "delete", None)
+
+
+def present(*steps: ErasureStep) -> TableErasure:
+    return of("STILL_PRESENT", columns=(dropped("ssn", *steps),))
+
+
+@pytest.mark.parametrize(
+    ("tables", "facts", "words", "earliest", "applies"),
+    [
+        (
+            [present(NOW, SOON)],
+            {},
+            *("delete the data, and once more from 2026-12-04 07:00:00 on", None, True),
+        ),
+        ([present(NOW)], {}, "delete the data", None, True),
+        ([present(SOON)], {}, f"{AGAIN}, from 2026-12-04 07:00:00 on", SOON.earliest, True),
+        ([present(CLEANUP)], {}, f"{AGAIN}, from 2026-12-30 00:00:00 on", CLEANUP.earliest, False),
+        (
+            [present(BY_HAND)],
+            {},
+            *("do what the tables need, and then the same call again", None, False),
+        ),
+        (
+            [of("LIVE"), TableErasure(table="p", not_read="OTHER_FORMAT")],
+            {},
+            *("do what the tables need, and then the same call again", None, False),
+        ),
+        (
+            [TableErasure(table="u", error="E", message="m")],
+            {},
+            *("do what the tables need, and then the same call again", None, False),
+        ),
+        ([present(NOW)], {"interrupted": "SIGINT"}, AGAIN, None, False),
+        # The step has failed.
+        (
+            [present(NOW)],
+            {"call": DROPPED.with_options(apply=True)},
+            *("do what the tables need, and then the same call again", None, True),
+        ),
+    ],
+)
+def test_next_call_of_an_erasure_has_the_steps_and_their_date(
+    tmp_path: Path,
+    tables: list[TableErasure],
+    facts: dict[str, Any],
+    words: str,
+    earliest: datetime | None,
+    applies: bool,
+) -> None:
+    report = ErasureReport(
+        column="ssn", tables=tuple(tables), version="1", **{"call": DROPPED, **facts}
+    )
+
+    found = next_of(report)
+    file = tmp_path / "ssn.json"
+    Certificate.of(report).write(file)
+
+    applied = " --apply" if applies else ""
+    command = f"spark-ext dropped sales /data/t --column ssn --previous old.json{applied}"
+    assert (found.words, found.earliest, found.calls[0]) == (words, earliest, command)
+    assert f"Next, {words}:\n  {command}" in repr(report)
+    # The next call continues this certificate and not the earlier one.
+    certified = f"spark-ext dropped sales /data/t --column ssn{applied} --certificate {file}"
+    written = json.loads(file.read_text())["nextCall"]
+    assert (written["words"], written["calls"]) == (words, [certified])
+    at = None if earliest is None else earliest.astimezone()
+    assert written["earliest"] == (None if at is None else at.astimezone(timezone.utc).isoformat())
+    assert f"Next, {words}:\n  {command}" in repr(Certificate.of(report))
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        (of("ERASED"),),
+        (TableErasure(table="p", not_read="OTHER_FORMAT"),),
+        (),
+    ],
+)
+def test_erasure_without_anything_to_do_has_no_next_call(tables: tuple[TableErasure, ...]) -> None:
+    report = ErasureReport(column="ssn", tables=tables, version="1", call=DROPPED)
+
+    assert report.next_call is None
+    assert "Next" not in repr(report)
+    assert Certificate.of(report).as_object()["nextCall"] is None
+
+
+# Commands.
+
+
+@pytest.fixture
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands start no session."""
+    monkeypatch.setattr(many_tables, "own_session", lambda *_: nullcontext())
+
+
+@pytest.mark.usefixtures("no_session")
+def test_command_prints_itself_as_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "out.json"
+
+    def ended(spark: Any, goal: Goal, *where: str, **options: Any) -> LakehouseReport:
+        given = Options(**options).given
+        call = replace(goal.call, where=where).with_options(**given)
+        return LakehouseReport(goal.words, where, (result("FAILED"),), call=call)
+
+    monkeypatch.setattr(
+        calls,
+        "remove_column_mapping",
+        lambda spark, *where, until, **options: ended(spark, Removal(until), *where, **options),
+    )
+    line = f"remove sales --until readers --exclude 'tmp_*' --max-time 6h --report {file}"
+
+    assert main(shlex.split(line)) == 1
+
+    assert capsys.readouterr().out.endswith(f"Next, {AGAIN}:\n  spark-ext {line}\n")
+    (sums, _) = map(json.loads, file.read_text().splitlines())
+    assert sums["nextCall"]["calls"] == [f"spark-ext {line}"]
+
+
+@pytest.mark.usefixtures("no_session")
+def test_command_of_an_erasure_prints_itself_with_its_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ssn.json"
+
+    def found(spark: Any, *where: str, column: str, **options: Any) -> ErasureReport:
+        call = Call(
+            function="dropped_columns", command="dropped", where=where, options={"column": column}
+        )
+        return ErasureReport(column=column, tables=(present(SOON),), version="1", call=call)
+
+    monkeypatch.setattr(erasure, "dropped_columns", found)
+
+    assert main(["dropped", "sales", "--column", "ssn", "--certificate", str(file)]) == 1
+
+    line = f"spark-ext dropped sales --column ssn --apply --certificate {file}"
+    assert capsys.readouterr().out.endswith(f"\n  {line}\n")
+    assert json.loads(file.read_text())["nextCall"]["calls"] == [line]
+
+
+def test_erasure_has_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasure, "chosen_tables", lambda *_: [])
+    monkeypatch.setattr(erasure._Reading, "run", lambda *_: None)
+    session: Any = SimpleNamespace()
+    certificate = Certificate.of(ErasureReport(column="ssn", tables=(), version="1"))
+
+    def call(**options: Any) -> Call | None:
+        return erasure.dropped_columns(
+            session, "sales", Path("t"), column="ssn", progress=None, **options
+        ).call
+
+    options = {"column": "ssn", "exclude": ("tmp",)}
+    expected = Call(
+        function="dropped_columns", command="dropped", where=("sales", "./t"), options=options
+    )
+    assert call(exclude="tmp") == expected
+    again = call(apply=True, previous=certificate)
+    assert again is not None
+    assert again.texts() == (
+        "spark_ext.dropped_columns(spark, 'sales', './t', column='ssn', apply=True, previous=...)",
+    )
