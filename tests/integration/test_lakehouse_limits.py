@@ -29,7 +29,7 @@ from tests.integration.lakehouse_tables import (
 )
 from tests.support.delta_table import Table
 from tests.support.odd_disk import OddDisk
-from tests.support.rule_process import SetConf
+from tests.support.session_conf import SetConf
 from tests.support.waiting import PATIENCE, wait_until
 
 CACHED_LOGS = 128
