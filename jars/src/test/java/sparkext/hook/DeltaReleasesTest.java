@@ -32,6 +32,7 @@ class DeltaReleasesTest {
                 needed(jar).stream()
                     .map(hook -> hook.method().typeName())
                     .distinct()
+                    .filter(type -> !needsMore(jar, type))
                     .map(type -> Arguments.of(jar, type)));
   }
 
@@ -69,9 +70,7 @@ class DeltaReleasesTest {
     byte[] woven = weaver(jar).woven(hooks);
 
     assertThat(woven).isNotEqualTo(jar.classFiles().locate(typeName).resolve());
-    if (!needsMore(jar, typeName)) {
-      assertThatCode(() -> verify(jar, typeName, woven)).doesNotThrowAnyException();
-    }
+    assertThatCode(() -> verify(jar, typeName, woven)).doesNotThrowAnyException();
     // Redefinition of a loaded class allows changed bodies only.
     ClassFileLocator wovenOnly = ClassFileLocator.Simple.of(typeName, woven);
     assertThat(methods(new ClassFileLocator.Compound(wovenOnly, jar.classFiles()), typeName))
