@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the check for stale plans in DML and reads.
+"""Measures the CPU time that the check for stale plans adds to DML and reads.
 
-Each statement runs on a tracked table in a session with the plugin, and then on an untracked table
-in a session with plain delta-spark. The bench uses several pairs of sessions, because two processes
-of one kind differ by some percent. The properties of a held DeltaTable's table change before each
-update, and the table once dropped a column, so the check reads the commits in between.
+A statement runs on a tracked table in a session with the plugin, and on an untracked table in a
+session with plain delta-spark. The CPU time is that of all processes of a session, because wall
+time depends on other processes. JVMs of one kind differ, so the unit of the statistics is a pair of
+new sessions: the bounds are those of Student's t over the means of the pairs. The JVMs compile with
+C1 only and collect in one thread, because the times of C2 and of parallel collectors differ more
+between two runs than the two sides do.
+
+The properties of a held DeltaTable's table change before each update, and the table once dropped a
+column, so the check reads the commits in between.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +24,13 @@ from delta_tables import NAME_MODE, TRACKED, set_properties
 from remote import Remote, both_sessions
 from report import Figure, Report, milliseconds
 
-SESSIONS = 5
-PAIRS = 15
+SESSIONS = 8
+"""The number of pairs of sessions."""
+ROUNDS = 10
 """The number of measurements of a statement in each pair of sessions."""
-WARMING = 5
+WARMING = 3
+T = {3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+"""Student's t for 95 % by the degrees of freedom, one less than the sessions."""
 ROWS = 1_000_000
 FILES = 4
 STATEMENTS = {
@@ -33,80 +43,78 @@ STATEMENTS = {
 }
 HELD = "update by a held DeltaTable"
 LIMIT = 1.01
+STEADY = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g",
+}
 
 
 @dataclass(frozen=True)
-class Row:
-    """Contains median seconds of a statement, and the median ratio with its quartiles."""
+class Side:
+    """Contains a session and its table."""
 
-    what: str
-    ours: float
-    plain: float
-    ratio: float
-    quartiles: tuple[float, float]
+    session: Remote
+    path: Path
+
+    def cpu_seconds(self, what: str, number: int) -> float:
+        """Returns the CPU time of one statement."""
+        if what == HELD:
+            set_properties(self.session, self.path, f"'a' = '{number}'")
+            return self._cost(lambda: self.session.held_update(self.path, f"a = {number}"))
+        statement = STATEMENTS[what].format(table=f"delta.`{self.path}`", number=number)
+        return self._cost(lambda: self.session.sql(statement))
+
+    def _cost(self, run: Callable[[], object]) -> float:
+        before = self.session.cpu_seconds()
+        run()
+        return self.session.cpu_seconds() - before
 
 
-Seconds = dict[str, list[tuple[float, float]]]
-"""Maps a statement to pairs of our seconds and the seconds of plain Delta."""
+Pairs = list[tuple[float, float]]
+"""Our seconds and the seconds of plain Delta."""
 
 
 def run(folder: Path) -> Report:
-    figures = [
-        Figure(
-            f"{row.what} (quartiles {row.quartiles[0]:.3f} to {row.quartiles[1]:.3f})",
-            milliseconds(row.ours),
-            milliseconds(row.plain),
-            row.ratio,
-            LIMIT,
-        )
-        for row in measured(folder)
-    ]
-    return Report(f"{SESSIONS} times {PAIRS} pairs, medians", figures)
-
-
-def measured(folder: Path) -> list[Row]:
-    """Measures all statements in several pairs of sessions."""
-    found: Seconds = {what: [] for what in (*STATEMENTS, HELD)}
+    found: dict[str, list[Pairs]] = {what: [] for what in (*STATEMENTS, HELD)}
     for number in range(SESSIONS):
         home = folder / f"dml-{number}"
-        with both_sessions(home) as (ours, plain):
-            for what, pairs in seconds_in(ours, plain, home).items():
-                found[what] += pairs
-    return [row_of(what, pairs) for what, pairs in found.items()]
+        with both_sessions(home, STEADY) as sessions:
+            for what, pairs in measured(sessions, home).items():
+                found[what].append(pairs)
+    figures = [figure(what, pairs) for what, pairs in found.items()]
+    return Report(f"CPU time, {SESSIONS} pairs of sessions, {ROUNDS} rounds in each", figures)
 
 
-def row_of(what: str, pairs: list[tuple[float, float]]) -> Row:
-    ours, plain = (statistics.median(side) for side in zip(*pairs, strict=True))
-    low, middle, high = statistics.quantiles([a / b for a, b in pairs], n=4)
-    return Row(what, ours, plain, middle, (low, high))
-
-
-def seconds_in(ours: Remote, plain: Remote, folder: Path) -> Seconds:
-    """Measures each statement, without the first runs."""
-    sides = (
-        (ours, folder / "tracked", f"{TRACKED}, {NAME_MODE}"),
-        (plain, folder / "plain", NAME_MODE),
-    )
-    for session, path, properties in sides:
-        session.sql(
-            f"CREATE TABLE delta.`{path}` USING delta TBLPROPERTIES ({properties}) AS"
+def measured(sessions: tuple[Remote, Remote], folder: Path) -> dict[str, Pairs]:
+    """Measures each statement in two new sessions, without the first rounds."""
+    sides = Side(sessions[0], folder / "tracked"), Side(sessions[1], folder / "plain")
+    for side, properties in zip(sides, (f"{TRACKED}, {NAME_MODE}", NAME_MODE), strict=True):
+        side.session.sql(
+            f"CREATE TABLE delta.`{side.path}` USING delta TBLPROPERTIES ({properties}) AS"
             f" SELECT id AS a, id AS c0, id AS d, id AS e FROM range(0, {ROWS}, 1, {FILES})"
         )
-        session.sql(f"ALTER TABLE delta.`{path}` DROP COLUMN e")
-        session.hold(path)
-    found: Seconds = {what: [] for what in (*STATEMENTS, HELD)}
-    for number in range(PAIRS + WARMING):
+        side.session.sql(f"ALTER TABLE delta.`{side.path}` DROP COLUMN e")
+        side.session.hold(side.path)
+    found: dict[str, Pairs] = {what: [] for what in (*STATEMENTS, HELD)}
+    for number in range(WARMING + ROUNDS):
         for what, pairs in found.items():
-            elapsed = [0.0, 0.0]
+            cost = [0.0, 0.0]
             # The sessions take turns to be first, because the second finds warm caches.
-            for side in (0, 1) if number % 2 else (1, 0):
-                session, path, _ = sides[side]
-                if what == HELD:
-                    set_properties(session, path, f"'a' = '{number}'")
-                    elapsed[side] = session.held_update(path, f"a = {number}")
-                else:
-                    statement = STATEMENTS[what].format(table=f"delta.`{path}`", number=number)
-                    elapsed[side] = session.sql(statement)
+            for place in (0, 1) if number % 2 else (1, 0):
+                cost[place] = sides[place].cpu_seconds(what, number)
             if number >= WARMING:
-                pairs.append((elapsed[0], elapsed[1]))
+                pairs.append((cost[0], cost[1]))
     return found
+
+
+def figure(what: str, sessions: list[Pairs]) -> Figure:
+    """Returns the geometric mean of the ratios with its bounds."""
+    logs = [statistics.mean(math.log(a / b) for a, b in pairs) for pairs in sessions]
+    mean = statistics.mean(logs)
+    error = T[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+    ours, plain = (
+        statistics.median(pair[side] for pairs in sessions for pair in pairs) for side in (0, 1)
+    )
+    bounds = math.exp(mean - error), math.exp(mean + error)
+    return Figure(
+        what, milliseconds(ours), milliseconds(plain), math.exp(mean), LIMIT, interval=bounds
+    )

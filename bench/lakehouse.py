@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import statistics
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,6 +163,8 @@ def in_turns(ours: Callable[[Path], float], other: Callable[[Path], float], fold
             row.append(side(home))
             shutil.rmtree(home)
         seconds.append(row if turn % 2 else row[::-1])
+        # The report comes after an hour.
+        print(folder.name, *map(in_seconds, seconds[-1]), sep="\t", file=sys.stderr, flush=True)
     return Pair(*zip(*seconds[1:], strict=True))
 
 

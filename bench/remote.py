@@ -7,8 +7,9 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,10 @@ class Remote:
         """Returns the seconds from the last reading of the table to the commit of a removal."""
         return int(LAST_READING.findall(self.stderr.read_text())[-1]) / 1000
 
+    def cpu_seconds(self) -> float:
+        """Returns the CPU time, user and system, of the session, its JVM and the rule process."""
+        return sum(time.clock_gettime(_cpu_clock(pid)) for pid in _tree(self.process.pid))
+
     def rule_call(self, path: Path) -> float:
         """Runs one rule call for the newest column of a table."""
         return self._call(do="rule_call", path=str(path))
@@ -91,6 +96,27 @@ class Remote:
             code = self.process.wait()
             raise RuntimeError(f"the session ended with {code}: {self.stderr.read_text()[-2000:]}")
         return float(json.loads(line))
+
+
+def _cpu_clock(pid: int) -> int:
+    """Returns the clock of a process for `clock_gettime`.
+
+    Source: Linux, include/linux/posix-timers_types.h, `make_process_cpuclock`, `CPUCLOCK_SCHED`.
+    """
+    return (~pid << 3) | 2
+
+
+def _tree(root: int) -> list[int]:
+    """Returns a process and its descendants."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(stat.parent.name))
+    found = [root]
+    for pid in found:
+        found += children.get(pid, [])
+    return found
 
 
 @contextmanager

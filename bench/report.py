@@ -26,10 +26,20 @@ class Figure:
     measured: float
     limit: float
     unit: str = "x"
+    interval: tuple[float, float] | None = None
+    """The bounds between which the number is with 95 % confidence."""
 
     @property
     def verdict(self) -> str:
-        return "ok" if self.measured <= self.limit else "MISSED"
+        low, high = self.interval or (self.measured, self.measured)
+        if low > self.limit:
+            return "MISSED"
+        return "ok" if high <= self.limit else "not shown"
+
+    @property
+    def text(self) -> str:
+        bounds = f" ({self.interval[0]:.3f} to {self.interval[1]:.3f})" if self.interval else ""
+        return f"{self.measured:.3f}{bounds} {self.unit}"
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class Report:
 
     @property
     def is_missed(self) -> bool:
-        return any(figure.verdict != "ok" for figure in self.figures)
+        return any(figure.verdict == "MISSED" for figure in self.figures)
 
     def print(self) -> None:
         console = Console(width=110, highlight=False)
@@ -63,7 +73,7 @@ class Report:
                 figure.what,
                 figure.ours,
                 figure.plain,
-                f"{figure.measured:.3f} {figure.unit}",
+                figure.text,
                 f"{figure.limit:g} {figure.unit}",
                 figure.verdict,
             )

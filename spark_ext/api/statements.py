@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from spark_ext.api.progress import Progress, reported
 from spark_ext.api.refusals import condition_of, run
 from spark_ext.model.metadata import FileCount
+from spark_ext.model.schema import path_of
 from spark_ext.removal.stages import METADATA, REWRITE, RemovalStage
 from spark_ext.show.tables import cell
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 REMOVAL = "REMOVE COLUMN MAPPING"
 _FIRST_LIMIT, _FACTOR = 10, 10
 
-_PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 _MAX_PARTS = 3
 
 
@@ -157,7 +156,7 @@ def history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]
     Source:
         Delta 4.4.0, DeltaSqlParser.scala, `visitTableIdentifier`.
     """
-    if len(_PART.findall(name)) > _MAX_PARTS:
+    if len(path_of(name)) > _MAX_PARTS:
         return
     limit, known = _FIRST_LIMIT, 0
     while True:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spark_ext.erasure.dropped_columns import dropped_column, newest_first
+from spark_ext.erasure.dropped_columns import counted, dropped_column, newest_first
 from spark_ext.erasure.name_resolver import Resolved, UnknownColumn
 from spark_ext.erasure.names import KnownNames, known_names
 from spark_ext.erasure.traces import FoundTraces, Traces, traces
@@ -26,7 +26,6 @@ from spark_ext.model.erasure import (
     LiveColumn,
     NameInLog,
 )
-from spark_ext.model.metadata import FileCount
 from spark_ext.model.name_pattern import NamePattern
 from spark_ext.model.schema import Path, path_of, quoted
 
@@ -49,10 +48,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
         column: dropped_column(folder, column, everywhere.of[column], everywhere, table=found[-1])
         for column in (*dropped, *unnamed)
     }
-    unknown = FileCount(
-        sum(files.num_files for files in everywhere.unknown_files),
-        sum(files.size_in_bytes for files in everywhere.unknown_files),
-    )
+    unknown = counted(everywhere.unknown_files)
     unknown_log_files = sum(files.num_files for files in everywhere.unknown_log_files)
     unknown_schemas = sum(state.metadata.schema is None for state in found)
     is_unknown = bool(unnamed or unknown.num_files or unknown_log_files or unknown_schemas)
@@ -166,7 +162,7 @@ def _live(column: Lifetime, names: KnownNames) -> LiveColumn:
         quoted(last.path),
         tuple(map(quoted, former)),
         quoted(last.physical_path),
-        last.id if type(last.id) is int else None,
+        last.known_id,
     )
 
 
@@ -182,14 +178,8 @@ def _forgotten_ids(found: Sequence[State]) -> int | None:
     highest = last.max_column_id
     if not last.is_mapped or highest is None:
         return None
-    known = {
-        id
-        for state in found
-        for column in state.columns
-        for id in (column.id, *column.nested_ids.values())
-        if type(id) is int and 1 <= id <= highest
-    }
-    return highest - len(known)
+    ids = {id for state in found for id in state.ids if type(id) is int and 1 <= id <= highest}
+    return highest - len(ids)
 
 
 def _files_read(folder: TableFolder) -> Iterator[FilesRead]:

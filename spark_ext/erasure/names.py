@@ -14,7 +14,8 @@ from spark_ext.history.lifetimes import Lifetime
 from spark_ext.log import actions
 from spark_ext.log.actions import Commit
 from spark_ext.log.folder import TableFolder
-from spark_ext.log.replay import State, columns_of
+from spark_ext.log.replay import State
+from spark_ext.model.columns import columns_of
 from spark_ext.model.erasure import NameInLog
 from spark_ext.model.schema import Path, lower, path_of, quoted
 

@@ -9,19 +9,17 @@ from functools import cached_property
 from typing import Any, Final
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
-from spark_ext.model.column_mapping import field_metadata, has_physical_name, physical_name
+from spark_ext.model.columns import Column, columns_of
 from spark_ext.model.keys import (
     CATALOG_MANAGED_FEATURES,
-    COLUMN_ID,
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
     HAS_DROPPED_OR_RENAMED,
     MAX_COLUMN_ID,
     MODE_NONE,
-    NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
-from spark_ext.model.schema import Field, Path, Schema, lower, walk
+from spark_ext.model.schema import Path, lower
 from spark_ext.model.usage import parsed_flag
 
 # Delta, DeltaOperations.scala. RESTORE and CLONE add columns with the ids and names of another
@@ -29,28 +27,6 @@ from spark_ext.model.usage import parsed_flag
 CLONE: Final = "CLONE"
 CONVERT: Final = "CONVERT"
 RESTORE: Final = "RESTORE"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a version, at any level.
-
-    Args:
-        physical_path: The names in data files, whether column mapping is on or not.
-        id: The value in the schema, of any type; None without one.
-    """
-
-    path: Path
-    physical_path: Path
-    id: Any
-    has_physical_name: bool
-    field: Field
-
-    @property
-    def nested_ids(self) -> Mapping[str, Any]:
-        """Returns the ids of its elements, keys and values by path; empty if invalid."""
-        ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
-        return ids if isinstance(ids, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -135,26 +111,16 @@ class State:
             found.setdefault(self.name_in_files(column), column)
         return found
 
+    @property
+    def ids(self) -> list[Any]:
+        """Returns the ids of columns, elements, keys and values, which may have any type."""
+        return [id for column in self.columns for id in (column.id, *column.nested_ids.values())]
+
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Returns every column, parents first; empty if the schema cannot be read."""
         schema = self.metadata.schema
         return () if schema is None else columns_of(schema)
-
-
-def columns_of(schema: Schema) -> tuple[Column, ...]:
-    """Returns every column of a schema, parents first."""
-    physical = walk(schema, name=physical_name)
-    return tuple(
-        Column(
-            path=path,
-            physical_path=physical_path,
-            id=field_metadata(field).get(COLUMN_ID),
-            has_physical_name=has_physical_name(field),
-            field=field,
-        )
-        for (path, field), (physical_path, _) in zip(walk(schema), physical, strict=True)
-    )
 
 
 def states(log: TableLog) -> tuple[State, ...]:

@@ -31,6 +31,7 @@ from spark_ext.model.column_mapping import (
     physical_name,
     renamed_path,
 )
+from spark_ext.model.columns import columns_of
 from spark_ext.model.keys import (
     COLLATIONS,
     COLUMN_MAPPING_METADATA_KEYS,
@@ -191,8 +192,7 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
     mode = mode_of(metadata.configuration)
     ids: set[int] = set()
     physical_paths: set[Path] = set()
-    physical = walk(metadata.schema, name=physical_name)
-    for (path, field), (physical_path, _) in zip(walk(metadata.schema), physical, strict=True):
+    for path, physical_path, field in columns_of(metadata.schema):
         name = ".".join(path)
         check_mapped(field, path, mode)
         if column_id(field) in ids:

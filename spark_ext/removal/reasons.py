@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
-    has_physical_name,
     physical_name,
 )
 from spark_ext.model.keys import (
@@ -128,11 +127,7 @@ def hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
 
 
 def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
-    return {
-        path: physical_name(field)
-        for path, field in walk(metadata.schema)
-        if has_physical_name(field)
-    }
+    return {path: physical_name(field) for path, field in walk(metadata.schema)}
 
 
 def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:

@@ -15,6 +15,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+import spark_ext
+from spark_ext import UsageTracking
 from tests.concurrency.statements import REMOVE_MAPPING, named_condition
 from tests.concurrency.stops import STOPS, Stop
 from tests.support.custom_sessions import session
@@ -26,6 +28,7 @@ from tests.support.table_files import Row
 from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"
+OUTCOME = "outcome"
 TURNS = 2
 SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # every commit contains it
 TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_APPEND"}
@@ -67,14 +70,57 @@ def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
     threading.Event().wait()
 
 
-def hold_while_copying(home: Path, jars: list[str]) -> None:
-    """Removes column mapping from a table on the odd storage, which never closes the first copy."""
+def align(table: Table) -> str:
+    found = UsageTracking.forName(table.spark, table.name).align_names(progress=None)
+    return "ALIGNED" if found.aligned else "NOT_ALIGNED"
+
+
+def remove_from_all(table: Table) -> str:
+    """Removes column mapping from the table and its neighbour, and returns the outcomes."""
+    report = spark_ext.remove_column_mapping(
+        table.spark,
+        *(
+            table.name.split("`")[1].replace(str(table.path), str(each))
+            for each in pair(table.path)
+        ),
+        parallel=1,
+        progress=None,
+    )
+    return " ".join(each.outcome for each in report.tables)
+
+
+def pair(path: Path) -> tuple[Path, Path]:
+    """Returns the tables of a lakehouse: one whose removal is metadata only, and another."""
+    return path.with_name("free"), path
+
+
+COPYING: dict[str, Callable[[Table], object]] = {
+    "removal": lambda table: REMOVE_MAPPING.run(table, True),
+    "alignment": align,
+    "lakehouse": remove_from_all,
+}
+"""Calls that copy the files of a table."""
+
+
+def hold_while_copying(home: Path, jars: list[str], what: str) -> None:
+    """Makes a call on the odd storage, whose first copy is closed if its gate is removed.
+
+    Writes the result of the call to a file, or the condition of its error.
+    """
     spark = with_odd_disk(session(home, jars).master("local[1]")).getOrCreate()
     disk = OddDisk(spark, home / "disk")
     disk.hold()
     table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")
-    threading.Thread(target=lambda: REMOVE_MAPPING.run(table, True), daemon=True).start()
-    wait_until(lambda: disk.is_waiting, "a copy")
+
+    def run() -> None:
+        try:
+            result = str(COPYING[what](table))
+        except Exception as error:
+            result = str(named_condition(error))
+        write_whole(home / OUTCOME, result)
+
+    threading.Thread(target=run, daemon=True).start()
+    wait_until(lambda: disk.is_waiting or (home / OUTCOME).exists(), "a copy")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 

@@ -8,57 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.table_files import Row
+from tests.support.flat_tables import renamed, replaced, with_column, with_rows, without
+from tests.support.reference_model import Column, Row, State
 
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 EARLY_VERSION = 1
-EARLY_COLUMNS = ("a", "b")
+EARLY_COLUMNS = (Column("a", "INT", key="a"), Column("b", "STRING", key="b"))
 EARLY_ROWS: tuple[Row, ...] = ({"a": 1, "b": "x"}, {"a": 2, "b": "y"})
 LATE_ROW: Row = {"a": 3, "b": "z", "c": 30}
-
-
-@dataclass(frozen=True)
-class State:
-    """Contains a table as its user sees it. An untracked table has no flag."""
-
-    is_mapped: bool
-    flag: str | None
-    columns: tuple[str, ...] = (*EARLY_COLUMNS, "c")
-    rows: tuple[Row, ...] = (*EARLY_ROWS, LATE_ROW)
-
-    def with_row(self, **row: object) -> State:
-        return replace(self, rows=(*self.rows, row))
-
-    def with_columns(self, *columns: str) -> State:
-        return replace(self, columns=columns)
-
-    def used(self) -> State:
-        """Returns the state after a drop or rename."""
-        return replace(self, flag="true") if self.flag and self.is_mapped else self
-
-    def early(self) -> State:
-        """Returns the state with the columns and rows of the early version."""
-        return replace(self, columns=EARLY_COLUMNS, rows=EARLY_ROWS).used()
-
-    def renamed(self, old: str, new: str) -> State:
-        def name(column: str) -> str:
-            return new if column == old else column
-
-        rows = tuple({name(key): value for key, value in row.items()} for row in self.rows)
-        return replace(self, columns=tuple(map(name, self.columns)), rows=rows).used()
-
-    def without(self, dropped: str) -> State:
-        columns = tuple(column for column in self.columns if column != dropped)
-        rows = tuple({k: v for k, v in row.items() if k != dropped} for row in self.rows)
-        return replace(self, columns=columns, rows=rows).used()
 
 
 @dataclass(frozen=True)
@@ -73,9 +39,11 @@ class Kind:
 
     @property
     def state(self) -> State:
-        flag = "true" if self.is_used else "false"
-        state = State(self.is_mapped, flag if self.is_tracked else None)
-        return replace(state, rows=()) if self.is_empty else state
+        early = State(EARLY_COLUMNS, "name" if self.is_mapped else "none", self.is_tracked)
+        state = with_rows(early.created(), EARLY_ROWS)
+        state = with_column(state, "x" if self.is_used else "c", "c", "INT")
+        state = renamed(state, "c", "c") if self.is_used else state
+        return state.rewritten(() if self.is_empty else (*EARLY_ROWS, LATE_ROW))
 
 
 @dataclass(frozen=True)
@@ -149,6 +117,16 @@ def _clone_over(table: Table, is_mapped: bool) -> None:
     )
 
 
+def _early(state: State) -> State:
+    """Returns the early version of a table that has the mode and the feature from its start."""
+    early = State(EARLY_COLUMNS, state.mode, state.is_tracked).created()
+    return early.rewritten(EARLY_ROWS)
+
+
+def _replaced(state: State) -> State:
+    return replaced(state, _early(state), state.mode, [{"a": 7, "b": "r"}])
+
+
 def _altering(change: str) -> Callable[[Table, bool], None]:
     return lambda table, is_mapped: table.alter(change)
 
@@ -156,59 +134,65 @@ def _altering(change: str) -> Callable[[Table, bool], None]:
 APPEND = Statement(
     "append",
     lambda table, is_mapped: table.insert("(9, 'w', 90)"),
-    lambda state: state.with_row(a=9, b="w", c=90),
+    lambda state: with_rows(state, [{"a": 9, "b": "w", "c": 90}]),
 )
 APPEND_WITH_NEW_COLUMN = Statement(
     "append with mergeSchema",
     _append_with_new_column,
-    lambda state: state.with_columns(*state.columns, "d").with_row(a=8, b="v", c=80, d=800),
+    lambda state: with_rows(
+        with_column(state, "d", "d", "INT"), [{"a": 8, "b": "v", "c": 80, "d": 800}]
+    ),
 )
 RENAME = Statement(
-    "rename", _altering("RENAME COLUMN b TO e"), lambda state: state.renamed("b", "e")
+    "rename", _altering("RENAME COLUMN b TO e"), lambda state: renamed(state, "b", "e")
 )
-DROP = Statement("drop", _altering("DROP COLUMN c"), lambda state: state.without("c"))
+DROP = Statement("drop", _altering("DROP COLUMN c"), lambda state: without(state, "c"))
 ADD = Statement(
     "add",
     _altering("ADD COLUMN f INT"),
-    lambda state: state.with_columns(*state.columns, "f"),
+    lambda state: with_column(state, "f", "f", "INT"),
 )
 ENABLE_TRACKING = Statement(
     "enable tracking",
     _altering(f"SET TBLPROPERTIES ({TRACKED})"),
-    lambda state: replace(state, flag="true" if state.is_mapped else "false"),
+    State.tracking_enabled,
 )
 ENABLE_MAPPING = Statement(
     "enable mapping",
     _altering(f"SET TBLPROPERTIES ({NAME_MODE})"),
-    lambda state: replace(state, is_mapped=True),
+    lambda state: state if state.is_mapped else state.mapping_enabled(),
 )
 REMOVE_MAPPING = Statement(
     "remove mapping",
     _altering(f"SET TBLPROPERTIES ({NONE_MODE})"),
-    lambda state: replace(state, is_mapped=False),
+    State.mapping_disabled,
 )
 RESTORE = Statement(
     "restore",
     lambda table, is_mapped: table.spark.sql(
         f"RESTORE TABLE {table.name} TO VERSION AS OF {EARLY_VERSION}"
     ),
-    State.early,
+    lambda state: state.restored(_early(state)),
 )
-REPLACE = Statement(
-    "replace",
-    _replace,
-    lambda state: replace(state, columns=EARLY_COLUMNS, rows=({"a": 7, "b": "r"},)).used(),
-)
-CLONE_OVER = Statement("clone over", _clone_over, State.early)
+REPLACE = Statement("replace", _replace, _replaced)
+CLONE_OVER = Statement("clone over", _clone_over, lambda state: _early(state).cloned_over(state))
 CREATE_AS_SELECT = Statement(
     "create as select",
     lambda table, is_mapped: create_as_select(table),
-    lambda state: replace(state, columns=EARLY_COLUMNS, rows=({"a": 7, "b": "r"},)),
+    lambda state: _early(state).rewritten([{"a": 7, "b": "r"}]),
 )
 DROP_MAPPING_FEATURE = Statement(
     "drop the mapping feature",
     _altering("DROP FEATURE columnMapping"),
-    lambda state: replace(state, is_mapped=False),
+    State.mapping_disabled,
+)
+
+ALIGN = Statement(
+    "align",
+    lambda table, is_mapped: UsageTracking.forName(table.spark, table.name).align_names(
+        progress=None
+    ),
+    State.aligned,
 )
 
 # The statements that race. Each makes one commit on an existing table.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tests.concurrency.statements import (
     ADD,
+    ALIGN,
     APPEND_WITH_NEW_COLUMN,
     CREATE_AS_SELECT,
     DROP_MAPPING_FEATURE,
@@ -24,8 +25,12 @@ from tests.support.held_statement import Step
 UNUSED = Kind()
 USED = Kind(is_used=True)
 UNTRACKED = Kind(is_tracked=False)
-# One commit sets the mode to none, three write a checkpoint each, and one removes the feature.
-COMMITS_OF_THE_DROP = 5
+COMMITS = {
+    # The mode becomes none, three checkpoints follow with a commit each, and the feature goes.
+    DROP_MAPPING_FEATURE: 5,
+    # The mark, the removal, the feature, the mode with the feature, and the mark.
+    ALIGN: 5,
+}
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,10 @@ class Stop:
 
 # All steps of a statement that writes metadata only.
 EVERYWHERE = (*Step, None)
-DROPS = tuple(
-    Stop(DROP_MAPPING_FEATURE, Step.COMMIT, USED, nth) for nth in range(1, COMMITS_OF_THE_DROP + 1)
+PARTS = tuple(
+    Stop(statement, Step.COMMIT, USED, nth)
+    for statement, commits in COMMITS.items()
+    for nth in range(1, commits + 1)
 )
 CREATES = tuple(Stop(CREATE_AS_SELECT, step) for step in (Step.PREPARE, Step.COMMIT))
 
@@ -73,7 +80,7 @@ STOPS: tuple[Stop, ...] = (
     Stop(RESTORE, Step.COMMIT),
     Stop(RESTORE, Step.AFTERWARDS),
     *(Stop(RENAME, step) for step in EVERYWHERE),
-    *DROPS,
+    *PARTS,
     *(Stop(REMOVE_MAPPING, step, USED) for step in Step),
     *(Stop(REMOVE_MAPPING, step) for step in EVERYWHERE),
 )

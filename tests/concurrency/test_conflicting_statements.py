@@ -30,14 +30,15 @@ from tests.concurrency.statements import (
     RESTORE,
     STATEMENTS,
     Kind,
-    State,
     Statement,
     Tables,
     kind_for,
     named_condition,
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.flat_tables import differences
 from tests.support.held_statement import HeldStatement, Step
+from tests.support.reference_model import State
 from tests.support.removal import data_files
 from tests.support.table_files import in_order, rows_in_files, rows_in_table
 
@@ -82,17 +83,12 @@ def assert_lost(error: Exception | None, condition: str) -> None:
 
 
 def assert_is(table: Table, expected: State) -> None:
-    log = table.log
-    assert log.is_tracked == (expected.flag is not None)
-    assert log.flag == expected.flag
-    assert log.is_mapped == expected.is_mapped
-    assert tuple(log.ids) == expected.columns
-    assert rows_in_files(log) == in_order(expected.rows)
+    assert not list(differences(expected, table.log, rows_in_files(table.log)))
 
 
 def assert_reads(table: Table, expected: State) -> None:
     read = table.spark.read.format("delta").load(str(table.path))
-    assert rows_in_table(read.collect()) == in_order(expected.rows)
+    assert rows_in_table(read.collect()) == in_order(expected.expected_rows())
 
 
 @pytest.fixture
@@ -139,7 +135,7 @@ def test_conflicting_statement_on_a_used_table_commits_on_top_or_fails_without_a
 ) -> None:
     kind = replace(kind_for(held, winner), is_used=True)
 
-    assert kind.state.flag == "true"
+    assert kind.state.flag
     assert_commits_on_top_or_loses(race, held, winner, kind)
 
 

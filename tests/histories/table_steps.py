@@ -29,10 +29,8 @@ from tests.histories.sql_text import condition_of, kind_of, select
 from tests.support import audited, proof
 from tests.support.audited import HARMLESS
 from tests.support.column_draws import lost_whole_struct
-from tests.support.reference_model import UUID, Column, Columns, State, leaves, mapped, walk
+from tests.support.reference_model import UUID, Column, Columns, Row, State, leaves, mapped, walk
 from tests.support.table_log import TableLog, is_uuid_name
-
-FLAG_TEXT = {True: "true", False: "false", None: None}
 
 
 class TableUnderTest:
@@ -98,7 +96,7 @@ class TableSteps:
         self.tables.append(TableUnderTest(self.folder / f"t{len(self.tables)}", first))
         return self.tables[-1]
 
-    def _row(self, columns: Columns) -> dict[int, object]:
+    def _row(self, columns: Columns) -> Row:
         """Returns a new value for each leaf."""
         numbers = [(leaf, next(self.values)) for leaf in leaves(columns)]
         return {leaf.key: n if leaf.kind == "INT" else f"v{n}" for leaf, n in numbers}
@@ -165,7 +163,7 @@ class TableSteps:
         self,
         table: TableUnderTest,
         columns: Columns,
-        row: dict[int, object],
+        row: Row,
         *,
         mode: str,
         option: tuple[str, str],
@@ -177,7 +175,7 @@ class TableSteps:
         with self._accepted():
             writer.save(str(table.path))
 
-    def _stream(self, table: TableUnderTest, columns: Columns, row: dict[int, object]) -> None:
+    def _stream(self, table: TableUnderTest, columns: Columns, row: Row) -> None:
         """Appends by a stream that may add columns."""
         query = select(columns, [row])
         self.statements.append(f"{query} -- streamed to {table.name}")
@@ -217,7 +215,7 @@ class TableSteps:
         log, state = TableLog(table.path), table.state
         self._expect(log.version, len(table.versions) - 1, "version")
         self._expect(log.is_tracked, state.is_tracked, "tracked")
-        self._expect(log.flag, FLAG_TEXT[state.flag], "flag")
+        self._expect(log.flag, state.flag_text, "flag")
         mode = log.configuration.get("delta.columnMapping.mode", "none")
         self._expect(mode, state.mode, "mode")
         paths = {".".join(path): column for path, column in walk(state.columns)}

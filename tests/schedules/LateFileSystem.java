@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.URI;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Optional;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.util.Progressable;
 
 /**
- * Serves the local disk under the scheme {@code late}, and commits one fault on the log of a table.
- * The system property {@code late.fault} names the fault.
+ * Serves the local disk under the scheme {@code late}, and commits one fault on a table. The system
+ * property {@code late.fault} names the fault.
  *
  * <p>{@code FAILED}: the log entry is written, and the write throws. {@code TAKEN}: the log entry is
- * written, and the response is that the entry existed. {@code LATE}: a listing lacks the newest log
- * entry.
+ * written, and the answer is that the entry existed. {@code LATE}: a listing lacks the newest log
+ * entry. {@code BROKEN}: a data file is written in part.
  */
 public class LateFileSystem extends RawLocalFileSystem {
   private static final String FAULT = "late.fault";
@@ -56,6 +61,51 @@ public class LateFileSystem extends RawLocalFileSystem {
     return Arrays.stream(found)
         .filter(file -> newest.isEmpty() || file != newest.get())
         .toArray(FileStatus[]::new);
+  }
+
+  @Override
+  public FSDataOutputStream create(
+      Path file,
+      boolean overwrite,
+      int bufferSize,
+      short replication,
+      long blockSize,
+      Progressable progress)
+      throws IOException {
+    return broken(
+        file, super.create(file, overwrite, bufferSize, replication, blockSize, progress));
+  }
+
+  @Override
+  public FSDataOutputStream create(
+      Path file,
+      FsPermission permission,
+      boolean overwrite,
+      int bufferSize,
+      short replication,
+      long blockSize,
+      Progressable progress)
+      throws IOException {
+    return broken(
+        file,
+        super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress));
+  }
+
+  /** Returns a stream that breaks off, if that is the fault and the file contains data. */
+  private static FSDataOutputStream broken(Path file, FSDataOutputStream stream)
+      throws IOException {
+    if (!file.getName().startsWith("part-") || !take("BROKEN")) {
+      return stream;
+    }
+    OutputStream breaking =
+        new FilterOutputStream(stream) {
+          @Override
+          public void write(byte[] bytes, int start, int length) throws IOException {
+            out.write(bytes, start, Math.min(length, 3));
+            throw new IOException("The storage is late");
+          }
+        };
+    return new FSDataOutputStream(breaking, null);
   }
 
   private static boolean isEntry(Path path) {

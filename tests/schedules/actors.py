@@ -15,11 +15,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.schedules.acts import Act, Stage
+from tests.schedules.act import Act, NamedRow, Stage
 from tests.schedules.faults import SCHEME, LateStorage
-from tests.schedules.schedule import Fault, Move, Schedule
+from tests.schedules.schedule import NAMES, Fault, Move, Schedule, Strike
 from tests.schedules.table_kinds import Original, Originals
-from tests.schedules.table_model import Row
 from tests.support.held_statement import Step, observed
 from tests.support.waiting import PATIENCE
 
@@ -41,8 +40,9 @@ class Deed:
     known_version: int = -1
     """The version of the table when the statement began."""
     error: Exception | None = None
-    had_fault: bool = False
-    seen: Sequence[Row] = ()
+    fault: Fault | None = None
+    """The fault that struck the statement."""
+    seen: Sequence[NamedRow] = ()
     """The rows that the statement read."""
 
     @property
@@ -54,7 +54,7 @@ class Deed:
         return self.ended >= 0 and self.error is None
 
     def __str__(self) -> str:
-        return f"{'ABC'[self.actor]}'s {self.act} ({self.number})"
+        return f"{NAMES[self.actor]}'s {self.act} ({self.number})"
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Theatre:
     def go_on(self, run: Run, original: Original) -> None:
         """Plays the rest of a schedule after the driver of the first actor was killed."""
         first = Deed(run.schedule.scripts[0][0], 1, 0, began=0, known_version=run.first_version)
-        first.had_fault = True
+        first.fault = Fault.KILLED
         run.deeds.append(first)
         self._play(run, original, itertools.count(1), itertools.count(2), run.schedule.moves[1:])
 
@@ -112,11 +112,11 @@ class Theatre:
                     act.prepare(stage)
             deeds = [Deed(act, next(numbers), number) for act in script]
             run.deeds += deeds
-            fault = schedule.fault_of(number)
-            actors[number] = _Actor(stage, deeds, lambda: next(clock), fault, self._storage)
+            strike = schedule.strike_of(number)
+            actors[number] = _Actor(stage, deeds, lambda: next(clock), strike, self._storage)
         try:
             for move in moves:
-                if not actors[move.actor].go(move.until):
+                if not actors[move.actor].go(move):
                     run.blocked.append(move)
         finally:
             for actor in actors.values():
@@ -142,7 +142,7 @@ def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original
     """Runs the first statement of a schedule to its step and holds it, or runs it to its end."""
     stage = Stage(_session(spark), path, str(path), schedule.kind, original)
     deed = Deed(schedule.scripts[0][0], 1, 0)
-    _Actor(stage, [deed], lambda: 0, None, LateStorage(spark)).go(schedule.moves[0].until)
+    _Actor(stage, [deed], lambda: 0, None, LateStorage(spark)).go(schedule.moves[0])
 
 
 class _Actor:
@@ -153,15 +153,15 @@ class _Actor:
         stage: Stage,
         deeds: list[Deed],
         tick: Callable[[], int],
-        fault: Fault | None,
+        strike: Strike | None,
         storage: LateStorage,
     ) -> None:
         self._stage = stage
         self._deeds = deeds
         self._tick = tick
-        self._fault = fault
+        self._strike = strike
         self._storage = storage
-        self._until: Step | None = None
+        self._until: Move | None = None
         self._is_free = False
         self._stands = threading.Event()
         self._goes = threading.Event()
@@ -169,7 +169,7 @@ class _Actor:
         self._thread: threading.Thread | None = None
         self._current: Deed | None = None
 
-    def go(self, until: Step | None) -> bool:
+    def go(self, until: Move) -> bool:
         """Returns whether the actor is held or has ended. Otherwise it waits for another actor."""
         if self._thread and not self._stands.wait(0):
             self._stands.wait(BLOCKED)
@@ -209,27 +209,31 @@ class _Actor:
         self._stage.spark.conf.set(SIGNATURE, deed.signature)
         deed.known_version = newest_version(self._stage.path)
         deed.began = self._tick()
+        if self._strike and self._strike.after.until is None:
+            self._hit(self._strike)
         try:
             seen = deed.act.run(self._stage, deed.number)
             deed.seen = seen if isinstance(seen, list) else ()
         except Exception as error:
             deed.error = error
-        if deed.had_fault:
-            deed.had_fault = not self._storage.disarm()
+        if deed.fault and self._storage.disarm():
+            deed.fault = None
         deed.ended = self._tick()
 
     def _reached(self, step: Step) -> None:
-        if step is self._until and not self._is_free:
+        part = self._stage.part
+        if self._until and self._until.is_at(step, part) and not self._is_free:
             self._goes.clear()
             self._stands.set()
             self._goes.wait()
-        if self._fault and step is _ARMED_AT[self._fault] and self._current:
-            self._storage.arm(self._fault)
-            self._current.had_fault = True
-            self._fault = None
+        if self._strike and self._strike.after.is_at(step, part):
+            self._hit(self._strike)
 
-
-_ARMED_AT = {Fault.FAILED: Step.COMMIT, Fault.TAKEN: Step.COMMIT, Fault.LATE: Step.START}
+    def _hit(self, strike: Strike) -> None:
+        assert self._current
+        self._storage.arm(strike.fault)
+        self._current.fault = strike.fault
+        self._strike = None
 
 
 def signatures(run: Run, commits: list[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:

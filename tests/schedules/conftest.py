@@ -3,25 +3,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from tests.schedules.actors import Theatre
-from tests.schedules.faults import late_jar, make_known
-from tests.schedules.playing import Play, play_in
-from tests.schedules.table_kinds import Originals
+from tests.schedules.playing import Player, theatre_in
 
 
 @pytest.fixture(scope="session")
 def theatre(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Theatre:
-    ensure_callback_server_started(spark.sparkContext._gateway)
-    make_known(spark, late_jar(tmp_path_factory.mktemp("late")))
-    return Theatre(spark, Originals(spark, tmp_path_factory.mktemp("originals")))
+    return theatre_in(spark, tmp_path_factory.mktemp("theatre"))
 
 
-@pytest.fixture
-def play(spark: SparkSession, theatre: Theatre, tmp_path: Path) -> Play:
-    return play_in(spark, theatre, tmp_path)
+@pytest.fixture(scope="module")
+def player(
+    spark: SparkSession, theatre: Theatre, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Player]:
+    """Plays the schedules of a module, and prints which faults have met which phases."""
+    home = tmp_path_factory.mktemp("schedules")
+    player = Player(spark, theatre, home)
+    yield player
+    file = home.with_suffix(".json")
+    player.write(file)
+    print(f"\n{player.table()}\n{file}")

@@ -1,53 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays schedules by their seeds, and writes the text of failures."""
+"""Plays schedules by their seeds, counts faults, and writes the text of failures."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from tests.schedules.actors import Theatre
+from tests.schedules.faults import late_jar, make_known
 from tests.schedules.oracle import Finding, judge
-from tests.schedules.schedule import schedule
+from tests.schedules.table_kinds import Originals
+from tests.schedules.weighed import planned, schedule, table
 
 SEEDS = 1000
 BATCH = 25
-Play = Callable[[int], None]
+SHARE = 0.8
+"""The share of the planned faults that have to happen."""
 
 
-def asked_for() -> list[int]:
-    """Returns the seeds that the environment names."""
+def seeds_of(text: str) -> list[int]:
+    """Returns the seeds of a text such as `3,5-8`."""
     seeds: list[int] = []
-    for part in filter(None, os.environ.get("SCHEDULES", "").split(",")):
+    for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         seeds += range(int(first), int(last or first) + 1)
     return seeds
 
 
-def play_in(spark: SparkSession, theatre: Theatre, home: Path) -> Play:
-    def play(seed: int) -> None:
+def asked_for() -> list[int]:
+    """Returns the seeds that the environment names."""
+    return seeds_of(os.environ.get("SCHEDULES", ""))
+
+
+def theatre_in(spark: SparkSession, home: Path) -> Theatre:
+    """Returns a theatre whose tables are in a new storage."""
+    home.mkdir(exist_ok=True)
+    ensure_callback_server_started(spark.sparkContext._gateway)
+    make_known(spark, late_jar(home))
+    return Theatre(spark, Originals(spark, home / "originals"))
+
+
+class Player:
+    """Plays schedules, and counts how often which fault met which phase."""
+
+    def __init__(self, spark: SparkSession, theatre: Theatre, home: Path) -> None:
+        self._spark = spark
+        self._theatre = theatre
+        self._home = home
+        self.played: list[int] = []
+        self.met: Counter[str] = Counter()
+
+    def play(self, seed: int) -> None:
         chosen = schedule(seed)
-        path = home / str(seed)
+        path = self._home / str(seed)
+        self.played.append(seed)
         try:
-            judge(spark, theatre.play(chosen, path))
+            run = self._theatre.play(chosen, path)
+            if chosen.cell and any(deed.fault for deed in run.deeds):
+                self.met[chosen.cell] += 1
+            judge(self._spark, run)
         except AssertionError as error:
-            replay = f"SCHEDULES={seed} pytest tests/schedules -k replayed"
+            replay = f"SCHEDULES={seed} pytest tests/schedules -k environment"
             raise Finding(f"{chosen}\n{error}\nAgain: {replay}") from error
         shutil.rmtree(path)
+        shutil.rmtree(f"{path}-stream", ignore_errors=True)
 
-    return play
+    def play_all(self, seeds: Iterable[int]) -> None:
+        """Plays all schedules, also after a failure."""
+        findings = []
+        for seed in seeds:
+            try:
+                self.play(seed)
+            except Finding as finding:
+                findings.append(str(finding))
+        assert not findings, "\n\n".join([f"{len(findings)} findings", *findings])
 
+    def require_faults(self) -> None:
+        """Raises AssertionError if a fault met a phase less often than its share."""
+        assert len(self.played) >= SEEDS // 2, "the schedules of this module were not played"
+        wanted = planned(self.played)
+        rare = [cell for cell, times in wanted.items() if self.met[cell] < SHARE * times]
+        assert not rare, f"{rare}\n{self.table()}"
 
-def play_all(play: Play, seeds: Iterable[int]) -> None:
-    """Plays all schedules, also after a failure."""
-    findings = []
-    for seed in seeds:
-        try:
-            play(seed)
-        except Finding as finding:
-            findings.append(str(finding))
-    assert not findings, "\n\n".join([f"{len(findings)} findings", *findings])
+    def table(self) -> str:
+        """Returns how often each fault met each phase, of how often it was planned."""
+        return table(self.met, planned(self.played))
+
+    def write(self, file: Path) -> None:
+        """Writes the seeds and the counts of this run as JSON."""
+        counts = {"seeds": self.played, "met": self.met, "planned": planned(self.played)}
+        file.write_text(json.dumps(counts, indent=1))

@@ -3,62 +3,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
-from tests.schedules.acts import (
-    ADD_B,
-    ADD_F,
+from tests.schedules.act import Act
+from tests.schedules.inserts import INSERT_INTO_HELD_VIEW
+from tests.schedules.scripts import (
+    ALIGNED,
+    BEFORE_READERS,
+    BEFORE_UNREAD,
+    BESIDE_ALIGN,
     CHANGES,
-    CLONE_OVER,
-    DELETE,
-    DELETE_BY_B,
-    DELETE_FILE,
-    DROP_B,
-    DROP_E,
-    DROP_MAPPING,
-    FILL_F,
-    HELD_DELETE_BY_B,
-    HELD_MERGE,
-    HELD_UPDATE,
-    HELD_UPDATE_BY_B,
-    INSERT,
-    INSERT_INTO_HELD_VIEW,
+    DANGERS,
     KEEPERS,
+    PARTITIONS,
+    READERS,
+    RESTORED_COLUMNS,
+    UNREAD_READERS,
+    WRITERS,
+    Danger,
+    Script,
+)
+from tests.schedules.table_acts import (
+    ALIGN,
+    CLONE_OVER,
+    DROP_MAPPING,
     MAP,
-    MERGE,
-    OPTIMIZE,
-    OVERWRITE,
-    OVERWRITE_PARTITIONS,
-    PROPERTIES,
-    READ_HELD,
+    PARTS,
     REMOVE_BY_DELTA,
     REMOVE_MAPPING,
-    RENAME,
-    RENAME_ASIDE_TO_D,
-    RENAME_B_ASIDE,
-    RENAME_D_TO_B,
-    REORG,
-    REPLACE_AS_SELECT,
-    REPLACE_WHERE,
-    RESTORE,
-    RESTORE_MAPPED,
-    SINK,
-    STREAM,
     TRACK,
     UNTRACK,
-    UPDATE,
-    UPDATE_BY_B,
     VACUUM,
     VACUUM_NOW,
-    WRITERS,
-    Act,
 )
 from tests.schedules.table_kinds import DROPPED, MAPPINGS, Kind
 from tests.support.held_statement import Step
 
-Script = tuple[Act, ...]
+NAMES = "ABC"
+FIRST_ALIGNMENT = 60
+"""The first seed whose killed driver aligns names."""
 
 
 class Fault(Enum):
@@ -67,21 +53,40 @@ class Fault(Enum):
     FAILED = "the log entry is written, and the writing fails"
     TAKEN = "the log entry is written, and the response is that it existed"
     LATE = "a listing of the log lacks the newest entry"
+    BROKEN = "the writing of a data file fails"
     KILLED = "the driver is killed where it is held"
 
 
-OF_STORAGE = (Fault.FAILED, Fault.TAKEN, Fault.LATE)
+OF_LOG = (Fault.FAILED, Fault.TAKEN, Fault.LATE)
+STRIKES_AT = {Fault.FAILED: Step.COMMIT, Fault.TAKEN: Step.COMMIT, Fault.LATE: Step.START}
 
 
 @dataclass(frozen=True)
 class Move:
-    """Lets an actor run to a step, or to its end."""
+    """Lets an actor run to a step, in any or in one statement of its act, or to its end."""
 
     actor: int
     until: Step | None
+    part: str = ""
 
     def __str__(self) -> str:
-        return f"{'ABC'[self.actor]} until {self.until.name if self.until else 'its end'}"
+        end = f"{self.until.name}{' of ' * bool(self.part)}{self.part}" if self.until else "its end"
+        return f"{NAMES[self.actor]} until {end}"
+
+    def is_at(self, step: Step, part: str) -> bool:
+        return step is self.until and self.part in ("", part)
+
+
+@dataclass(frozen=True)
+class Strike:
+    """Contains a fault that happens once: after an actor came to a step, or began."""
+
+    fault: Fault
+    after: Move
+
+    def __str__(self) -> str:
+        after = f" after {self.after}" if self.after.until else " from its start"
+        return f"for {NAMES[self.after.actor]} {self.fault.value}{after}"
 
 
 @dataclass(frozen=True)
@@ -92,132 +97,56 @@ class Schedule:
     kind: Kind
     scripts: tuple[Script, ...]
     moves: tuple[Move, ...]
-    fault: tuple[int, Fault] | None
+    strike: Strike | None = None
+    cell: str = ""
+    """The fault and the phase of the statement that the fault meets."""
 
     def __str__(self) -> str:
         scripts = (
-            f"{'ABC'[actor]} = {', '.join(map(str, script))}"
+            f"{NAMES[actor]} = {', '.join(map(str, script))}"
             for actor, script in enumerate(self.scripts)
         )
-        fault = f"; for {'ABC'[self.fault[0]]} {self.fault[1].value}" if self.fault else ""
+        strike = f"; {self.strike}" if self.strike else ""
         moves = ", ".join(map(str, self.moves))
-        return f"seed {self.seed}: table {self.kind}; {'; '.join(scripts)}; {moves}{fault}"
+        return f"seed {self.seed}: table {self.kind}; {'; '.join(scripts)}; {moves}{strike}"
 
-    def fault_of(self, actor: int) -> Fault | None:
-        """Returns the fault of an actor."""
-        return self.fault[1] if self.fault and self.fault[0] == actor else None
+    def strike_of(self, actor: int) -> Strike | None:
+        """Returns the strike of an actor."""
+        return self.strike if self.strike and self.strike.after.actor == actor else None
 
     @property
     def acts(self) -> list[Act]:
         return [act for script in self.scripts for act in script]
 
-    @property
-    def steps(self) -> set[Step]:
-        return {move.until for move in self.moves if move.until}
 
-
-@dataclass(frozen=True)
-class Danger:
-    """Contains a statement that is held, and statements in between that may harm it."""
-
-    held: tuple[Act, ...]
-    steps: tuple[Step, ...]
-    others: tuple[Script, ...]
-    mappings: tuple[str, ...]
-    has_feed: bool | None = None
-    has_partitions: bool | None = None
-    is_tracked: bool | None = None
-
-
-SWAP = (RENAME_B_ASIDE, RENAME_D_TO_B, RENAME_ASIDE_TO_D)
-OTHER_NAMES = ((REMOVE_MAPPING,), (DROP_B, ADD_B), (RENAME, ADD_B), SWAP, (REMOVE_BY_DELTA,))
-BY_B = (DELETE_BY_B, UPDATE_BY_B, HELD_DELETE_BY_B, HELD_UPDATE_BY_B)
-ROWS = (UPDATE, DELETE, MERGE, DELETE_FILE, OVERWRITE, INSERT, SINK, OPTIMIZE, REORG, REPLACE_WHERE)
-DANGERS = (
-    # A stale plan reads files with other physical names.
-    Danger(WRITERS, (Step.START,), OTHER_NAMES, ("used", "free")),
-    Danger(BY_B, (Step.START,), OTHER_NAMES, ("used", "free"), has_partitions=False),
-    Danger(BY_B, (Step.START,), (SWAP,), ("free",), has_partitions=True),
-    # A stale plan does not know a column, and writes rows again without the column.
-    Danger(
-        (UPDATE, MERGE, HELD_UPDATE, HELD_MERGE),
-        (Step.START,),
-        ((ADD_F, FILL_F),),
-        ("used", "free"),
-    ),
-    # The physical names change between the write of files and their commit.
-    Danger(
-        (INSERT, SINK, REPLACE_WHERE),
-        (Step.PREPARE, Step.COMMIT),
-        ((RESTORE_MAPPED,),),
-        ("removed",),
-    ),
-    # Other statements change files while a removal copies them.
-    Danger((REMOVE_MAPPING,), (Step.COMMIT,), tuple((act,) for act in ROWS), ("used",)),
-    Danger(
-        (REMOVE_MAPPING,),
-        (Step.COMMIT,),
-        ((RENAME,), (DROP_E,), SWAP, (REMOVE_MAPPING,), (REPLACE_AS_SELECT,), (RESTORE,)),
-        ("used",),
-    ),
-    # A name is reused, so older changes seem to concern the new column.
-    Danger(
-        (PROPERTIES, INSERT, OPTIMIZE),
-        (Step.COMMIT,),
-        ((DROP_B, REMOVE_MAPPING, ADD_B, MAP),),
-        ("free",),
-        has_feed=True,
-        is_tracked=True,
-    ),
-)
-
-# This list is separate, so that the seeds of `DANGERS` keep their schedules.
-PARTITIONS = Danger(
-    (OVERWRITE_PARTITIONS,),
-    (Step.START,),
-    ((REMOVE_MAPPING,), (RENAME, ADD_B), SWAP, (*SWAP, REMOVE_MAPPING), (REMOVE_BY_DELTA,)),
-    ("used", "free"),
-    has_partitions=True,
-)
-RESTORED_COLUMNS = Danger(
-    (REMOVE_MAPPING,),
-    (Step.COMMIT,),
-    tuple((act, *rows) for act in (RESTORE, CLONE_OVER) for rows in ((), (INSERT,), (UPDATE,))),
-    (DROPPED,),
-)
-# These statements run no transaction, so no step can hold them.
-READERS = (READ_HELD, STREAM)
-BEFORE_READERS = tuple(
-    (*names, *rows)
-    for names in (
-        *OTHER_NAMES,
-        (REMOVE_MAPPING, MAP),
-        (DROP_B, REMOVE_MAPPING, ADD_B, MAP),
-        (ADD_F,),
-        (RESTORE,),
-    )
-    for rows in ((INSERT,), ())
-)
-
-
-def schedule(seed: int) -> Schedule:
-    """Returns the schedule of a seed, which depends only on this module and `acts`."""
-    random = Random(f"drawn apart {seed}")
+def drawn_schedule(seed: int, number: int) -> Schedule:
+    """Returns the schedule of a number, which depends only on this module and `scripts`."""
+    random = Random(f"unread {number}")
+    if random.random() < 0.08:
+        readers, before = UNREAD_READERS, BEFORE_UNREAD
+        return _read(random, seed, readers, before)
+    if random.random() < 0.08:
+        aligned = (random.choice(ALIGNED), random.choice(BESIDE_ALIGN))
+        return Schedule(seed, _kind(random, aligned), aligned, _moves(random, aligned))
+    random = Random(f"drawn apart {number}")
     if random.random() < 0.06:
         is_read = random.random() < 0.7
-        return _read(random, seed) if is_read else _dangerous(random, seed, PARTITIONS)
-    random = Random(f"brought back {seed}")
+        if is_read:
+            return _read(random, seed, READERS, BEFORE_READERS)
+        return _dangerous(random, seed, PARTITIONS)
+    random = Random(f"brought back {number}")
     if random.random() < 0.02:
         return _dangerous(random, seed, RESTORED_COLUMNS)
-    random = Random(seed)
+    random = Random(number)
     if random.random() < 0.4:
         return _dangerous(random, seed, random.choice(DANGERS))
     scripts = _scripts(random)
-    kind = _kind(random, [act for script in scripts for act in script])
-    fault = None
+    kind = _kind(random, scripts)
+    strike = None
     if random.random() < 0.15:
-        fault = (random.randrange(len(scripts)), random.choice(OF_STORAGE))
-    return Schedule(seed, kind, scripts, _moves(random, scripts), fault)
+        actor, fault = random.randrange(len(scripts)), random.choice(OF_LOG)
+        strike = Strike(fault, Move(actor, STRIKES_AT[fault]))
+    return Schedule(seed, kind, scripts, _moves(random, scripts), strike)
 
 
 def killed_schedule(seed: int) -> Schedule:
@@ -227,29 +156,32 @@ def killed_schedule(seed: int) -> Schedule:
     scripts: list[Script] = [(random.choice((*WRITERS, *(script[0] for script in CHANGES))),)]
     while len(scripts) < number:
         scripts.append(random.choice((*CHANGES, *((act,) for act in WRITERS))))
-    kind = _kind(random, [act for script in scripts for act in script])
+    kind = _kind(random, scripts)
     held = Move(0, random.choice(list(Step)))
+    if seed >= FIRST_ALIGNMENT:
+        scripts[0], held = (ALIGN,), Move(0, Step.COMMIT, random.choice([*PARTS]))
+        kind = replace(kind, mapping="used", is_empty=False)
     others = (Move(actor, None) for actor in range(1, number))
-    return Schedule(seed, kind, tuple(scripts), (held, *others), (0, Fault.KILLED))
+    return Schedule(seed, kind, tuple(scripts), (held, *others), Strike(Fault.KILLED, held))
 
 
-def _read(random: Random, seed: int) -> Schedule:
-    scripts = ((random.choice(READERS),), random.choice(BEFORE_READERS))
-    kind = _kind(random, [act for script in scripts for act in script])
-    return Schedule(seed, kind, scripts, (Move(1, None), Move(0, None)), None)
+def _read(random: Random, seed: int, readers: Sequence[Act], before: Sequence[Script]) -> Schedule:
+    scripts = ((random.choice(readers),), random.choice(before))
+    kind = _kind(random, scripts)
+    return Schedule(seed, kind, scripts, (Move(1, None), Move(0, None)))
 
 
 def _dangerous(random: Random, seed: int, danger: Danger) -> Schedule:
     scripts = ((random.choice(danger.held),), random.choice(danger.others))
     kind = replace(
-        _kind(random, [act for script in scripts for act in script]),
+        _kind(random, scripts),
         mapping=random.choice(danger.mappings),
     )
     for name in ("has_feed", "has_partitions", "is_tracked"):
         if getattr(danger, name) is not None:
             kind = replace(kind, **{name: getattr(danger, name)})
     moves = (Move(0, random.choice(danger.steps)), Move(1, None), Move(0, None))
-    return Schedule(seed, kind, scripts, moves, None)
+    return Schedule(seed, kind, scripts, moves)
 
 
 def _scripts(random: Random) -> tuple[Script, ...]:
@@ -270,9 +202,12 @@ def _scripts(random: Random) -> tuple[Script, ...]:
     return tuple(scripts)
 
 
-def _kind(random: Random, acts: list[Act]) -> Kind:
+def _kind(random: Random, scripts: Sequence[Script]) -> Kind:
+    acts = [act for script in scripts for act in script]
     mapping = random.choice(MAPPINGS)
-    if {REMOVE_MAPPING, REMOVE_BY_DELTA, DROP_MAPPING} & set(acts):
+    if ALIGN in acts:
+        mapping = random.choice(("used", "used", DROPPED, "free"))
+    elif {REMOVE_MAPPING, REMOVE_BY_DELTA, DROP_MAPPING} & set(acts):
         mapping = random.choice(("used", "used", "used", "free"))
     elif MAP in acts:
         mapping = random.choice(("plain", "removed", "removed"))

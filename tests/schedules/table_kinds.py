@@ -6,14 +6,16 @@ Every table has the columns k, b, d, e and a few rows, in which all values diffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from shutil import copytree
 
 from pyspark.sql import SparkSession
 
-from tests.schedules.table_model import Column, Model, Row, Value
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.flat_tables import names, renamed, values, with_column, with_rows, without
+from tests.support.reference_model import Column, Key, State
 from tests.support.removal import NONE_MODE, setting
 
 MAPPINGS = ("plain", "free", "used", "removed")
@@ -21,11 +23,12 @@ MAPPINGS = ("plain", "free", "used", "removed")
 DROPPED = "dropped"
 """Mapped with a dropped column and no renamed one, so RESTORE restores equal names."""
 
-KEY = Column("k", "k")
+KEY = Column("k", "INT", key="k")
+Value = int | str
 
 
-def row(number: int, *identities: str) -> Row:
-    return {"k": number} | {identity: f"{identity}.{number}" for identity in identities}
+def row(number: int, *keys: Key) -> dict[Key, Value]:
+    return {"k": number} | {key: f"{key}.{number}" for key in keys}
 
 
 @dataclass(frozen=True)
@@ -59,40 +62,45 @@ class Kind:
         return self.was_renamed or self.mapping == DROPPED
 
     @property
-    def early(self) -> Model:
+    def early(self) -> State:
         """Returns the model of the version that RESTORE restores."""
-        middle = [Column("x", "b")] if self.was_renamed else [Column("b", "b")]
-        deleted = [Column("g", "g")] if self.was_dropped else []
-        columns = (KEY, *middle, Column("d", "d"), *deleted)
-        identities = [column.identity for column in columns[1:]]
-        if self.mapping == DROPPED:  # RESTORE undoes only the drop
-            columns = (*columns, Column("e", "e"))
-        rows = tuple(row(number, *identities) for number in self._early_keys)
-        is_mapped = self.mapping != "plain"
-        return Model(columns, rows, is_mapped, "false" if self.is_tracked else None)
+        middle = Column("x" if self.was_renamed else "b", "STRING", key="b")
+        others = [*"d", *"g" * self.was_dropped, *"e" * (self.mapping == DROPPED)]
+        columns = (KEY, middle, *(Column(name, "STRING", key=name) for name in others))
+        # If mapping is enabled later, physical names equal logical names, as in tracked tables.
+        is_mapped = self.mapping != "plain" and not self.is_mapped_later
+        state = State(columns, "name" if is_mapped else "none", self.is_tracked).created()
+        state = state.mapping_enabled() if self.is_mapped_later else state
+        return state.rewritten(self.early_row(number) for number in self._early_keys)
 
     @property
-    def model(self) -> Model:
-        columns = (KEY, Column("b", "b"), Column("d", "d"), Column("e", "e"))
-        rows = (*(row(number, "b", "d") for number in self._early_keys), row(5, "b", "d", "e"))
-        flag = ("true" if self.was_dropped else "false") if self.is_tracked else None
-        is_mapped = self.mapping in ("free", "used", DROPPED)
-        return Model(columns, () if self.is_empty else rows, is_mapped, flag)
-
-    @property
-    def mapped(self) -> Model:
+    def mapped(self) -> State:
         """Returns the model of the version before the removal, or of the newest version."""
-        whole = replace(self, is_empty=False).model
-        return replace(whole, is_mapped=self.mapping != "plain")
+        state = self.early
+        if self.was_renamed:
+            state = renamed(state, "b", "b")
+        if self.was_dropped:
+            state = without(state, "g")
+        if self.mapping != DROPPED:
+            state = with_column(state, "e", "e")
+        return with_rows(state, [row(5, "b", "d", "e")])
+
+    @cached_property
+    def model(self) -> State:
+        state = self.mapped.mapping_disabled() if self.mapping == "removed" else self.mapped
+        return state.rewritten(()) if self.is_empty else state
 
     @property
-    def values(self) -> set[tuple[str, Value]]:
+    def values(self) -> set[tuple[Key, object]]:
         """Returns every value that a column ever had, including those of the deleted row."""
-        return (
-            self.early.values()
-            | replace(self, is_empty=False).model.values()
-            | set(row(2, "b", "d", "g").items())
-        )
+        return values(self.mapped) | set(row(2, "b", "d", "g").items())
+
+    def early_row(self, number: int) -> dict[Key, Value]:
+        return row(number, "b", "d", *"g" * self.was_dropped)
+
+    @property
+    def is_mapped_later(self) -> bool:
+        return self.was_dropped and not self.is_tracked
 
     @property
     def _early_keys(self) -> tuple[int, ...]:
@@ -128,24 +136,21 @@ class Originals:
 
 def _make(table: Table, kind: Kind) -> tuple[int, int]:
     """Makes a table, and returns the versions that RESTORE restores."""
-    # If mapping is enabled later, physical names equal logical names, as in tracked tables.
-    is_mapped_later = kind.was_dropped and not kind.is_tracked
-    is_mapped = kind.mapping != "plain" and not is_mapped_later
+    early = kind.early
     properties = {
-        NAME_MODE: is_mapped,
+        NAME_MODE: early.is_mapped and not kind.is_mapped_later,
         TRACKED: kind.is_tracked,
         f"'delta.enableDeletionVectors' = '{str(kind.has_vectors).lower()}'": True,
         "'delta.enableChangeDataFeed' = 'true'": kind.has_feed,
     }
-    early = replace(kind, has_vectors=False).early
-    columns = ", ".join(f"{name} STRING" for name in early.names[1:])
-    partitions = {"partitioned_by": f"{early.names[1]}, d"} if kind.has_partitions else {}
+    columns = ", ".join(f"{column.name} {column.kind}" for column in early.columns)
+    partitions = {"partitioned_by": f"{early.columns[1].name}, d"} if kind.has_partitions else {}
     wanted = (name for name, is_set in properties.items() if is_set)
-    table.create(f"k INT, {columns}", *wanted, **partitions)
-    if is_mapped_later:
+    table.create(columns, *wanted, **partitions)
+    if kind.is_mapped_later:
         table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
-    for keys in ((1, 2), (3, 4)):
-        _insert(table, [r for r in early.rows if r["k"] in keys], early.identities)
+    for first in (1, 3):
+        _insert(table, [kind.early_row(first), kind.early_row(first + 1)], list(names(early)))
     if kind.has_vectors:
         table.spark.sql(f"DELETE FROM {table.name} WHERE k = 2")
     early_version = table.log.version
@@ -155,7 +160,7 @@ def _make(table: Table, kind: Kind) -> tuple[int, int]:
         table.alter("DROP COLUMN g")
     if kind.mapping != DROPPED:
         table.alter("ADD COLUMN e STRING")
-    _insert(table, [row(5, "b", "d", "e")], kind.model.identities)
+    _insert(table, [row(5, "b", "d", "e")], list(names(kind.model)))
     mapped_version = table.log.version
     if kind.mapping == "removed":
         with setting(table, "copy"):
@@ -165,10 +170,9 @@ def _make(table: Table, kind: Kind) -> tuple[int, int]:
     return early_version, mapped_version
 
 
-def _insert(table: Table, rows: list[Row], identities: tuple[str, ...]) -> None:
+def _insert(table: Table, rows: list[dict[Key, Value]], keys: list[Key]) -> None:
     values = ", ".join(
-        "(" + ", ".join(_literal(row.get(identity)) for identity in identities) + ")"
-        for row in rows
+        "(" + ", ".join(_literal(row.get(key)) for key in keys) + ")" for row in rows
     )
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
 

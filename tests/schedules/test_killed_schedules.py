@@ -15,7 +15,7 @@ from tests.schedules.oracle import judge
 from tests.schedules.schedule import killed_schedule
 from tests.support.custom_sessions import our_jar, resolved_jars
 
-SEEDS = 60
+SEEDS = 90
 BATCH = 30
 
 

@@ -16,7 +16,8 @@ UUID = "col-<uuid>"
 # Maps a kind to the parts of a path between a column and its fields.
 INSIDE = {"STRUCT": (), "ARRAY": ("element",), "MAP": ("value",)}
 Path = tuple[str, ...]
-Row = Mapping[int, object]
+Key = int | str
+Row = Mapping[Key, object]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Column:
     name: str
     kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
     fields: tuple[Column, ...] = ()
-    key: int = field(default_factory=count().__next__)
+    key: Key = field(default_factory=count().__next__)
     id: int | None = None
     physical: str | None = None
 
@@ -86,14 +87,17 @@ class State:
     columns: Columns
     mode: str  # none, name or id
     is_tracked: bool
-    # An untracked table may have a copy of the flag, made by a session without tracking.
-    flag: bool | None = None
+    flag: bool | None = None  # an untracked table may have that of a session without spark-ext
     max_id: int = 0
     rows: tuple[Row, ...] = ()
 
     @property
     def is_mapped(self) -> bool:
         return self.mode != "none"
+
+    @property
+    def flag_text(self) -> str | None:
+        return None if self.flag is None else str(self.flag).lower()
 
     def created(self) -> State:
         return replace(self, flag=False if self.is_tracked else None)._assigned()
@@ -110,6 +114,10 @@ class State:
 
     def mapping_disabled(self) -> State:
         return replace(self, mode="none")._assigned(after=self)
+
+    def aligned(self) -> State:
+        """Returns the version after `align_names()`, which keeps the ids."""
+        return replace(self.mapping_enabled(), is_tracked=True, flag=False)
 
     def tracking_dropped(self) -> State:
         return replace(self, is_tracked=False, flag=None)

@@ -22,7 +22,6 @@ from tests.support.reference_model import UUID, Column, Columns, State, mapped
 from tests.support.reference_model import walk as walk_columns
 from tests.unit.tables import struct
 
-FLAGS = {None: None, False: "false", True: "true"}
 TYPES = {"INT": "integer", "STRING": "string"}
 File = frozenset[tuple[Path, int]]
 
@@ -51,7 +50,7 @@ def _words(columns: Columns) -> dict[str, Any]:
 def compared(metadata: TableMetadata, features: frozenset[str], state: State) -> State:
     """Compares a version with the model, and returns the model with the UUIDs of the version."""
     assert (FEATURE_NAME in features) == state.is_tracked
-    assert metadata.configuration.get(HAS_DROPPED_OR_RENAMED) == FLAGS[state.flag]
+    assert metadata.configuration.get(HAS_DROPPED_OR_RENAMED) == state.flag_text
     assert mode_of(metadata.configuration) == state.mode
     if state.is_mapped:
         assert metadata.configuration[MAX_COLUMN_ID] == str(state.max_id)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from spark_ext.auditing.check import UNREADABLE, WRONG_ROWS, Problem, check, state_check
 from spark_ext.log.actions import TableLog
-from spark_ext.log.replay import Column, State
+from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import field_metadata
+from spark_ext.model.columns import Column
 from spark_ext.model.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_FEATURE,

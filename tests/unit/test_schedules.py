@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plans of schedules: every fault meets every phase, and a seed decides everything."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.schedules.playing import SEEDS
+from tests.schedules.schedule import Fault
+from tests.schedules.table_acts import ALIGN, REMOVE_MAPPING, REORG
+from tests.schedules.weighed import CELLS, cell_of, planned, schedule
+from tests.support.held_statement import Step
+
+LEAST = 10
+ROOT = Path(__file__).parents[2]
+DIGEST = "from tests.unit.test_schedules import digest; print(digest())"
+
+
+def digest() -> str:
+    texts = "\n".join(str(schedule(seed)) for seed in range(SEEDS))
+    return hashlib.sha256(texts.encode()).hexdigest()
+
+
+def test_each_fault_meets_each_phase_ten_times_in_a_thousand_schedules() -> None:
+    counts = planned(range(SEEDS))
+
+    assert counts.keys() == {cell_of(phase, fault) for phase, fault in CELLS}
+    assert min(counts.values()) >= LEAST, counts
+
+
+def test_statement_is_held_in_the_phase_that_the_fault_meets() -> None:
+    held: Counter[tuple[str, Step | None, str, Fault]] = Counter()
+    for seed in range(0, SEEDS, 2):
+        found = schedule(seed)
+        move = found.moves[0]
+        assert found.strike
+        held[str(found.scripts[0][0]), move.until, move.part, found.strike.fault] += 1
+
+    for fault in (Fault.FAILED, Fault.TAKEN, Fault.LATE):
+        for act in (REMOVE_MAPPING, REORG):
+            assert min(held[str(act), step, "", fault] for step in Step) >= LEAST
+        for part in ("MARK", "REMOVE", "UNTRACK", "MAP", "END"):
+            assert held[str(ALIGN), Step.COMMIT, part, fault] >= LEAST
+    for act, part in ((REMOVE_MAPPING, ""), (ALIGN, "REMOVE")):
+        assert held[str(act), Step.START, part, Fault.BROKEN] >= LEAST
+    assert held[str(REORG), None, "", Fault.BROKEN] >= LEAST
+
+
+def test_seed_decides_the_schedule_in_every_process() -> None:
+    command = [sys.executable, "-c", DIGEST]
+    environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
+    other = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True)
+
+    assert other.stdout.decode().strip() == digest()
