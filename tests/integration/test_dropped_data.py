@@ -14,9 +14,17 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
+from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking, audit
 from spark_ext.__main__ import main
 from tests.integration.erasures import MARKER, SHORT, clean_up_log
+from tests.integration.foreign_lines import (
+    Lines,
+    joined,
+    rewrite,
+    statistics_as_objects,
+    with_statistics,
+    written,
+)
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
@@ -538,6 +546,25 @@ def test_column_is_not_dropped_when_restore_restored_it(table: Table) -> None:
     assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
 
 
+def test_statistics_that_are_objects_are_found(table: Table) -> None:
+    path = top_level(table)
+    rewrite(table, 1, statistics_as_objects)
+
+    erase(table, path)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("statistics", [5, [MARKER], f'["{MARKER}"]'])
+def test_statistics_of_other_types_are_unknown(table: Table, statistics: Any) -> None:
+    top_level(table)
+
+    with written(table, 1, lambda lines: with_statistics(lines, lambda text: statistics)):
+        found = column(table, "secret")
+
+    assert found.unknown_log_files == 1
+    assert not found.gone
+
+
 # Calls of users.
 
 
@@ -654,3 +681,19 @@ def test_audit_and_erasure_refuse_a_commit_with_a_broken_line(table: Table) -> N
     commit.write_text("\n".join(whole))
     assert refused[0] == refused[1]
     assert refused[0]["path"].endswith(commit.name)
+
+
+def test_erasure_refuses_a_commit_whose_last_line_is_incomplete(table: Table) -> None:
+    """The audit reads the other lines. A certificate must know them all."""
+    top_level(table)
+
+    def cut(lines: Lines) -> str:
+        return joined(*lines)[:-9]
+
+    with written(table, 1, cut):
+        audited = audit(table.spark, table.name).findings
+        with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
+            table.spark.sql(f'SELECT * FROM column_mapping_dropped("{table.name}")').collect()
+
+    assert [finding.check for finding in audited] == ["commit_truncated"]
+    assert refused.value.getMessageParameters()["path"].endswith(f"{1:020}.json")

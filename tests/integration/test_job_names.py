@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -151,13 +150,11 @@ def test_jobs_of_table_functions_have_names_and_descriptions(table: Table) -> No
         "audit": lambda: spark_ext.audit(table.spark, table.path, progress=None),
         "dropped": lambda: usage.dropped_columns(progress=None),
         "exact": lambda: usage.remove_column_mapping(dry_run=True, exact=True, progress=None),
-        "survey": lambda: spark_ext.survey(table.spark, Path(table.path), progress=None),
     }
 
     for function, act in functions.items():
         jobs = after(table, act)
-        if function != "survey":
-            assert_named_by_the_user(jobs)
+        assert_named_by_the_user(jobs)
         assert all((job.description or "").startswith(DESCRIBED) for job in jobs), (function, jobs)
 
 

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from spark_ext import FileCount, RemovalStage, UsageTracking
 from spark_ext.api.progress import Progress
+from spark_ext.api.removal_setting import copying
 from spark_ext.api.table import Until
 from spark_ext.errors import CannotRemoveColumnMappingError
 from tests.support.delta_table import NAME_MODE, Table, refusal
@@ -688,3 +689,19 @@ def test_progress_is_printed_to_standard_error_by_default(
     lines = capsys.readouterr().err.splitlines()
     assert sum("SET TBLPROPERTIES" in line for line in lines) >= 2
     assert any(": done, " in line for line in lines)
+
+
+def test_removal_setting_of_the_user_is_kept_when_it_is_set_meanwhile(spark: SparkSession) -> None:
+    session = spark.newSession()
+
+    with copying(session):
+        assert session.conf.get(REMOVAL) == "copy"
+        session.conf.set(REMOVAL, "rewrite")
+        with copying(session):
+            assert session.conf.get(REMOVAL) == "rewrite"
+
+    assert session.conf.get(REMOVAL) == "rewrite"
+    session.conf.unset(REMOVAL)
+    with copying(session), copying(session):
+        assert session.conf.get(REMOVAL) == "copy"
+    assert session.conf.get(REMOVAL, None) is None
