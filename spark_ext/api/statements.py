@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from spark_ext.api.progress import Progress, reported
 from spark_ext.api.refusals import condition_of, run
 from spark_ext.model.metadata import FileCount
+from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
 from spark_ext.model.schema import path_of
 from spark_ext.removal.stages import METADATA, REWRITE, RemovalStage
 from spark_ext.show.tables import cell
@@ -18,8 +19,6 @@ from spark_ext.show.tables import cell
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-# Delta, DeltaOperations.scala, `RemoveColumnMapping`.
-REMOVAL = "REMOVE COLUMN MAPPING"
 _FIRST_LIMIT, _FACTOR = 10, 10
 
 _MAX_PARTS = 3
@@ -130,7 +129,7 @@ class StatementRunner:
             rewritten = FileCount(removal.num_files, removal.size_in_bytes)
             return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}
         newer = history_since(self._spark, after["sqlName"], version)
-        done = next((row for row in newer if row["operation"] == REMOVAL), None)
+        done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
         return {} if done is None else removal_counts(done["operationMetrics"] or {})
 
 

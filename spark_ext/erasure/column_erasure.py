@@ -8,12 +8,12 @@ from typing import Any
 
 from spark_ext.erasure.dropped_columns import counted, dropped_column, newest_first
 from spark_ext.erasure.name_resolver import Resolved, UnknownColumn
-from spark_ext.erasure.names import KnownNames, known_names
+from spark_ext.erasure.names import NamesBeforeHistory, names_before_history
 from spark_ext.erasure.traces import FoundTraces, Traces, traces
 from spark_ext.history.lifetimes import Lifetime, column_lifetimes
 from spark_ext.log.actions import MISSING
 from spark_ext.log.folder import TableFolder
-from spark_ext.log.replay import CLONE, State, states
+from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.erasure import (
     ERASED,
@@ -39,7 +39,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
     found = states(folder.log)
     lifetimes = column_lifetimes(found)
     everywhere = traces(folder, found, lifetimes)
-    names = known_names(folder, found, lifetimes)
+    names = names_before_history(folder, found, lifetimes)
     asked = _Asked(folder, names)
     dropped = [column for column in everywhere.of if asked.is_wanted(names.of(column))]
     live = asked.live(lifetimes)
@@ -83,7 +83,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
 class _Asked:
     """The requested column."""
 
-    def __init__(self, folder: TableFolder, names: KnownNames) -> None:
+    def __init__(self, folder: TableFolder, names: NamesBeforeHistory) -> None:
         self._names = names
         self._pattern = (
             None if folder.column is None else NamePattern(folder.column, path_of(folder.name))
@@ -143,7 +143,7 @@ def _unnamed(
     If the whole log has no column mapping, a column never had another name than in files.
     """
     has_only_names = found[0].version == 0 and not any(
-        state.is_mapped or state.operation in (CLONE, None) for state in found
+        state.is_mapped or state.may_bring_mapped_files for state in found
     )
     if has_only_names:
         return []
@@ -155,7 +155,7 @@ def _unnamed(
     ]
 
 
-def _live(column: Lifetime, names: KnownNames) -> LiveColumn:
+def _live(column: Lifetime, names: NamesBeforeHistory) -> LiveColumn:
     last = column.last
     former = [path for path in (*names.former.get(column, ()), *column.paths) if path != last.path]
     return LiveColumn(

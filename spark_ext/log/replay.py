@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
 from spark_ext.model.columns import Column, columns_of
 from spark_ext.model.keys import (
-    CATALOG_MANAGED_FEATURES,
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
     HAS_DROPPED_OR_RENAMED,
@@ -19,14 +18,9 @@ from spark_ext.model.keys import (
     MODE_NONE,
 )
 from spark_ext.model.metadata import Protocol
+from spark_ext.model.operations import CLONE, CONVERT, RESTORE
 from spark_ext.model.schema import Path, lower
 from spark_ext.model.usage import parsed_flag
-
-# Delta, DeltaOperations.scala. RESTORE and CLONE add columns with the ids and names of another
-# version or table; CLONE and CONVERT add files with columns that the log never had.
-CLONE: Final = "CLONE"
-CONVERT: Final = "CONVERT"
-RESTORE: Final = "RESTORE"
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ class State:
     @property
     def is_catalog_managed(self) -> bool:
         """Returns whether a catalog ratifies the commits of the table, and maintains it."""
-        return any(map(self.protocol.has_writer_feature, CATALOG_MANAGED_FEATURES))
+        return bool(self.protocol.catalog_managed_features)
 
     @property
     def flag(self) -> bool | None:
@@ -94,6 +88,11 @@ class State:
     def may_bring_files(self) -> bool:
         """Returns whether files may come from another table, as by an unknown operation."""
         return self.operation in (None, CLONE, CONVERT)
+
+    @property
+    def may_bring_mapped_files(self) -> bool:
+        """Returns whether files may have physical names of another table; CONVERT has none."""
+        return self.operation in (None, CLONE)
 
     def name_in_files(self, column: Column) -> Path:
         """Returns the path by which readers find a column in data files, in lower case.

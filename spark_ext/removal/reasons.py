@@ -11,7 +11,6 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.keys import (
-    CATALOG_MANAGED_FEATURES,
     CHECKPOINT_PROTECTION_FEATURE,
     DEFAULT_TRUNCATE_HISTORY_RETENTION,
     ICEBERG_COMPAT_ENABLED,
@@ -146,7 +145,7 @@ def reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
 
 def catalog_managed(protocol: Protocol) -> Iterable[Reason]:
     """Yields the feature of a table that a catalog manages."""
-    for feature in sorted(CATALOG_MANAGED_FEATURES & (protocol.writer_features or frozenset())):
+    for feature in protocol.catalog_managed_features:
         yield Reason(CATALOG_MANAGED, feature)
 
 

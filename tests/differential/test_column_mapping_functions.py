@@ -192,7 +192,6 @@ class TestModesAndProtocols:
             *(((reader, writer), None, None) for reader in (1, 2) for writer in range(1, 7)),
             *(((reader, 7), None, ["appendOnly"]) for reader in (1, 2)),
             ((2, 7), None, ["columnMapping"]),
-            ((3, 7), None, None),
             ((3, 7), [], []),
             ((3, 7), ["deletionVectors"], ["deletionVectors"]),
             ((3, 7), ["columnMapping"], ["columnMapping"]),

@@ -152,6 +152,7 @@ def clone_and_drop(spark: SparkSession, source: Path, path: Path, *then: str) ->
         clone.alter(change)
 
 
+@pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.matrix
 def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
     table: Table, plain: Plain

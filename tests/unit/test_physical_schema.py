@@ -4,6 +4,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from spark_ext.column_mapping import (
+    check_column_id_and_physical_name_assignments,
+    create_physical_schema,
+)
 from spark_ext.errors import (
     DuplicatedColumnIdError,
     DuplicatedPhysicalNameError,
@@ -18,10 +22,6 @@ from spark_ext.model.keys import (
     MAX_COLUMN_ID,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import (
-    check_column_id_and_physical_name_assignments,
-    create_physical_schema,
-)
 from spark_ext.model.schema import Schema
 from tests.unit import strategies
 from tests.unit.tables import struct, table, without
