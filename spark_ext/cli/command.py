@@ -17,7 +17,7 @@ class Command:
 
     Args:
         name: The name on the command line.
-        help: What the command does and its exit codes, for the list of commands.
+        help: The purpose of the command and its exit codes, for the list of commands.
         examples: Command lines for its help, without the program.
         run: Runs the command with its arguments, and returns the exit code.
         add_arguments: Adds the arguments to the parser of the command.

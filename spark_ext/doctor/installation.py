@@ -34,7 +34,7 @@ def python() -> Diagnosis:
 
 
 def java(environ: Mapping[str, str]) -> Diagnosis:
-    """Checks the Java that Spark's scripts start: JAVA_HOME's, else the first on PATH."""
+    """Checks the Java that Spark's scripts start: the one of JAVA_HOME, else the first on PATH."""
     advice = f"Install Java {_OLDEST_JAVA} or later, and point JAVA_HOME to it."
     home = environ.get("JAVA_HOME")
     on_path = shutil.which("java", path=environ.get("PATH", ""))
@@ -97,7 +97,7 @@ def jar() -> Diagnosis:
 
 
 def delta(*, has_jars: bool) -> Diagnosis:
-    """Checks the package delta-spark, whose version `configure` takes.
+    """Checks the package delta-spark, whose version `configure` uses.
 
     Args:
         has_jars: Whether sessions find Delta's jars without `configure`, as a vendor installs them.

@@ -8,7 +8,7 @@ Shape:
         {"schema": .., "configuration": {..}}
 
     A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` if the text is
-    the same there. Among its `fields`, a number stands for the column at that place in `old`,
+    the same there. Among its `fields`, a number is the place of an equal column in `old`,
     because wide schemas have megabytes. A configuration is an object of the properties that start
     with `delta.` and of `sparkext.columnMapping.aligning`, or `"=old"` or `"=proposed"` too.
 

@@ -81,7 +81,7 @@ class TestRefusals:
         # Only the text of Delta's error names the column.
         assert without_column(ours) == without_column(theirs)
 
-    @pytest.mark.parametrize("mode", ["nom", "", "names"])
+    @pytest.mark.parametrize("mode", ["Nom", "", "names"])
     def test_unknown_mode_is_refused_by_both(self, delta: DeltaFunctions, mode: str) -> None:
         with pytest.raises(DeltaRefusal) as theirs:
             delta.mode_of({COLUMN_MAPPING_MODE: mode})
@@ -91,6 +91,7 @@ class TestRefusals:
         # Delta has no condition here, and this condition for a null mode.
         assert theirs.value.condition is None
         assert ours.value.condition == "DELTA_MODE_NOT_SUPPORTED"
+        assert ours.value.params == {"mode": mode, "supportedModes": "none, name, id"}
 
 
 class TestSchemas:
@@ -179,7 +180,7 @@ class TestSchemas:
 
 
 class TestModesAndProtocols:
-    @pytest.mark.parametrize("text", ["none", "name", "id", "NAME", "Id", None])
+    @pytest.mark.parametrize("text", ["none", "name", "id", "None", "NAME", "Id", None])
     def test_modes_are_read_as_by_delta(self, delta: DeltaFunctions, text: str | None) -> None:
         configuration = {} if text is None else {COLUMN_MAPPING_MODE: text}
 

@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 
 import spark_ext
-from spark_ext import UsageTracking
-from tests.support.delta_table import Table, refusal
+from tests.support.delta_table import Table, forget_logs, refusal
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.releases import PURGES
 from tests.support.removal import (
-    NONE_MODE,
     OPERATION,
     counts,
     data_files,
@@ -132,14 +130,13 @@ def write(file: Path, content: bytes) -> None:
 @contextmanager
 def written(table: Table, version: int, style: Callable[[Lines], str]) -> Iterator[None]:
     """Replaces the lines of a commit for a while, and clears Delta's cache."""
-    jvm: Any = table.spark._jvm
     file = file_of(table, version)
     before = file.read_bytes()
     write(file, style(before.decode().splitlines()).encode())
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(table.spark)
     yield
     write(file, before)
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(table.spark)
 
 
 def renamed(table: Table) -> Table:
@@ -150,14 +147,6 @@ def renamed(table: Table) -> Table:
     return table
 
 
-def usage(table: Table) -> UsageTracking:
-    return UsageTracking.forPath(table.spark, str(table.path))
-
-
-def remove_mapping(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-
-
 @pytest.mark.every_variant
 @pytest.mark.parametrize("style", READ)
 def test_removal_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
@@ -165,7 +154,7 @@ def test_removal_reads_what_delta_reads(table: Table, style: Callable[[Lines], s
 
     with written(table, 1, style):
         assert table.rows("c, b") == [(1, "x"), (2, "y")]
-        remove_mapping(table)
+        table.remove_mapping()
 
     assert table.log.operation == OPERATION
     assert counts(table.log) == (0, 1, 0)
@@ -185,7 +174,7 @@ def test_dry_run_and_survey_read_what_delta_reads(
             file.unlink()
 
     with written(table, 1, style):
-        step = usage(table).remove_column_mapping(dry_run=True, exact=True)[0]
+        step = table.usage.remove_column_mapping(dry_run=True, exact=True)[0]
         (surveyed,) = spark_ext.survey(table.spark, str(table.path), progress=None).tables
 
     assert step.copied is not None
@@ -197,7 +186,7 @@ def test_align_names_reads_what_delta_reads(table: Table) -> None:
     renamed(table)
 
     with written(table, 1, blank_line):
-        aligned = usage(table).align_names().aligned
+        aligned = table.usage.align_names().aligned
 
     assert aligned
     assert table.log.physical_names == {"c": "c", "b": "b", "g": "g"}
@@ -210,7 +199,7 @@ def test_purge_reads_what_delta_reads(table: Table) -> None:
     table.alter("DROP COLUMN g")
 
     with written(table, 1, blank_line):
-        table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+        table.purge()
 
     assert table.log.operation == "REORG"
     assert "-c000" not in table.log.actions("add")[0]["path"]
@@ -226,7 +215,7 @@ def test_removal_continues_after_a_conflict_that_delta_cannot_read(
     renamed(table)
     other = Table(table.spark, table.path)
 
-    with HeldStatement(table.spark, lambda: remove_mapping(table), Step.COMMIT) as held:
+    with HeldStatement(table.spark, lambda: table.remove_mapping(), Step.COMMIT) as held:
         insert_one_file(other, "(9, 'z', 7)")
         file = file_of(table, other.log.version)
         before = file.read_bytes()
@@ -295,9 +284,9 @@ def test_error_names_the_line_that_delta_cannot_read(
 
     with untouched(table), written(table, 1, style):
         with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
-            remove_mapping(table)
+            table.remove_mapping()
         with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
-            usage(table).remove_column_mapping(dry_run=True, exact=True)
+            table.usage.remove_column_mapping(dry_run=True, exact=True)
 
     parameters = refused.value.getMessageParameters()
     assert parameters["path"].endswith(f"{1:020}.json")

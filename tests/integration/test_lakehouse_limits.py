@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import uuid
@@ -28,7 +29,10 @@ from tests.integration.lakehouse_tables import (
 )
 from tests.support.delta_table import Table
 from tests.support.odd_disk import OddDisk
+from tests.support.session_conf import SetConf
 from tests.support.waiting import PATIENCE, wait_until
+
+CACHED_LOGS = 128
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
@@ -252,13 +256,39 @@ def test_jobs_of_a_table_have_its_description_a_pool_and_the_group_of_the_caller
     assert any(expected in each for each in descriptions), descriptions
     assert all(expected in each or "Column mapping of" in each for each in descriptions)
     infos = [info for job in tagged if (info := tracker.getJobInfo(job.jobId())) is not None]
-    # The store has no attempt of a stage that was skipped.
-    stages = [stage for info in infos for stage in info.stageIds if tracker.getStageInfo(stage)]
-    pools = {str(store.lastStageAttempt(stage).schedulingPool()) for stage in stages}
-    assert pools == {"spark-ext-1"}
+    # Skipped stages have the default pool, or no attempt.
+    known = [stage for info in infos for stage in info.stageIds if tracker.getStageInfo(stage)]
+    stages = map(store.lastStageAttempt, known)
+    ran = [stage for stage in stages if str(stage.status()) == "COMPLETE"]
+    assert {str(stage.schedulingPool()) for stage in ran} == {"spark-ext-1"}
 
 
 def jobs_of(spark: SparkSession, group: str) -> list[Any]:
     context = spark.sparkContext
     store = context._jsc.sc().statusStore()
     return [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
+
+
+@pytest.mark.matrix
+def test_few_logs_of_many_tables_stay_in_deltas_cache(
+    spark: SparkSession, tmp_path: Path, conf: SetConf
+) -> None:
+    first = free(at(spark, tmp_path, "t0"))
+    paths = [first.path, *(tmp_path / f"t{number}" for number in range(1, 2 * CACHED_LOGS))]
+    for path in paths[1:]:
+        shutil.copytree(first.path, path)
+    jvm: Any = spark._jvm
+    logs = getattr(getattr(jvm.org.apache.spark.sql.delta, "DeltaLog$"), "MODULE$")
+    conf("spark.databricks.delta.delta.log.cacheSize", "10000")
+    logs.unsetCache()  # the next cache has this size
+    try:
+        spark_ext.survey(spark, *paths, progress=None)
+        after_survey = logs.cacheSize()
+        report = quiet(spark_ext.remove_column_mapping, spark, *paths)
+        after_removal = logs.cacheSize()
+    finally:
+        logs.unsetCache()
+
+    assert after_survey == CACHED_LOGS
+    assert after_removal == CACHED_LOGS
+    assert report.complete

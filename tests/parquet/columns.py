@@ -145,6 +145,7 @@ def plan(
     columns: Columns,
     *,
     by_id: bool = False,
+    keeps_ids: bool = False,
     kept: Sequence[str] = (),
     ignored: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -172,7 +173,7 @@ def plan(
 
     return {
         "byId": by_id,
-        "keepsIds": False,
+        "keepsIds": keeps_ids,
         "kept": list(kept),
         "ignored": list(ignored),
         "columns": entries(columns),
@@ -247,6 +248,17 @@ def _entries(value: Any) -> list[tuple[Any, Any]]:
 
 def values(rows: Rows, columns: Columns, *, new: bool) -> Rows:
     """Returns the rows of columns with their new names, ordered by ROW."""
+    return sorted(renamed(rows, columns, new=new), key=lambda row: row[ROW.new_name])
+
+
+def renamed(rows: Rows, columns: Columns, *, new: bool) -> Rows:
+    """Returns the rows of columns with their new names.
+
+    Args:
+        rows: The rows, which may have other columns as well if `new` is false.
+        columns: The columns.
+        new: Whether the rows have the new names already.
+    """
 
     def name(column: Column) -> str:
         return column.new_name if new else column.name
@@ -268,7 +280,6 @@ def values(rows: Rows, columns: Columns, *, new: bool) -> Rows:
             )
         return value
 
-    found = [
+    return [
         {column.new_name: of(row[name(column)], column.type) for column in columns} for row in rows
     ]
-    return sorted(found, key=lambda row: row[ROW.new_name])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
+from itertools import takewhile
 from typing import Any
 
 from tests.support.compact_thrift import List, Struct, decoded
@@ -36,6 +37,7 @@ from tests.support.parquet_file import (
     PATH,
     ROW_GROUPS,
     SCHEMA,
+    SORTING,
     TOTAL_BYTE_SIZE,
     ParquetFile,
     start,
@@ -43,12 +45,16 @@ from tests.support.parquet_file import (
 
 SPARKS_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
 
-# The validator checks offsets and sums, or they are compared separately.
+# These are compared separately.
 OF_FILE = {SCHEMA, ROW_GROUPS, KEY_VALUES, COLUMN_ORDERS}
 OF_ELEMENT = {NAME, NUM_CHILDREN, FIELD_ID}
-OF_GROUP = {COLUMNS, TOTAL_BYTE_SIZE, GROUP_OFFSET, GROUP_COMPRESSED}
-OF_CHUNK = {FILE_OFFSET, METADATA, OFFSET_INDEX, OFFSET_INDEX_LENGTH, COLUMN_INDEX}
-OF_COLUMN = {PATH, DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, BLOOM, COLUMN_KEY_VALUES}
+OF_GROUP = {COLUMNS, SORTING}
+OF_CHUNK = {METADATA}
+OF_COLUMN = {PATH, COLUMN_KEY_VALUES}
+# The validator checks offsets and sums, which change if a column was dropped.
+MOVED_OF_GROUP = {TOTAL_BYTE_SIZE, GROUP_OFFSET, GROUP_COMPRESSED}
+MOVED_OF_CHUNK = {FILE_OFFSET, OFFSET_INDEX, OFFSET_INDEX_LENGTH, COLUMN_INDEX}
+MOVED_OF_COLUMN = {DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, BLOOM}
 
 NewPath = Callable[[tuple[str, ...]], tuple[str, ...] | None]
 
@@ -72,6 +78,8 @@ def differences(
         pairs = zip(source.leaves(), of_leaves.items, strict=True)
         return [item for path, item in pairs if new_path(path) is not None]
 
+    if not dropped and copy.body != source.body:
+        yield "the file: its bytes before the footer are others"
     yield from _other(source.footer, copy.footer, OF_FILE, "the file")
     yield from _schema(source, copy, new_path)
     orders = [file.footer.get(COLUMN_ORDERS) for file in (source, copy)]
@@ -80,11 +88,15 @@ def differences(
     if _entries(copy) != _renamed_entries(source, new_names, dropped):
         yield f"the file: its entries are {_entries(copy)}"
     for number, (old, new) in enumerate(zip(source.row_groups, copy.row_groups, strict=True)):
-        # A row group keeps its sorting columns as far as the first of them are kept.
-        yield from _other(old, new, OF_GROUP, f"row group {number}")
+        where = f"row group {number}"
+        of_group = OF_GROUP | (MOVED_OF_GROUP if dropped else set())
+        yield from _other(old, new, of_group, where, may_go={SORTING})
+        kept = [new_path(path) is not None for path in source.leaves()]
+        if _order(new, [True] * len(kept)) != _order(old, kept):
+            yield f"{where}: it is sorted by {_order(new, [True] * len(kept))}"
         for before, after in zip(kept_items(old[COLUMNS]), new[COLUMNS].items, strict=True):
             name = ".".join(part.decode() for part in before[METADATA][PATH].items)
-            yield from _chunk(source, copy, before, after, f"row group {number}, {name}")
+            yield from _chunk(source, copy, before, after, f"{where}, {name}", moved=bool(dropped))
 
 
 def _other(
@@ -95,6 +107,17 @@ def _other(
     for field in sorted((old.types.keys() & new.types.keys()) - apart):
         if old[field] != new[field]:
             yield f"{where}: its field {field} is {new[field]}, not {old[field]}"
+
+
+def _order(group: Struct, kept: list[bool]) -> list[tuple[int, bool, bool]] | None:
+    """Returns the sort order up to the first dropped column, with the numbers of the copy."""
+    if SORTING not in group:
+        return None
+    order = [(each[1], each[2], each[3]) for each in group[SORTING].items]
+    found = list(takewhile(lambda each: kept[each[0]], order))
+    if order and not found:
+        return None
+    return [(sum(kept[:number]), descending, first) for number, descending, first in found]
 
 
 def _schema(source: ParquetFile, copy: ParquetFile, new_path: NewPath) -> Iterator[str]:
@@ -138,11 +161,12 @@ def _renamed_entries(
 
 
 def _chunk(
-    source: ParquetFile, copy: ParquetFile, before: Struct, after: Struct, name: str
+    source: ParquetFile, copy: ParquetFile, before: Struct, after: Struct, name: str, *, moved: bool
 ) -> Iterator[str]:
     old, new = before[METADATA], after[METADATA]
-    yield from _other(before, after, OF_CHUNK, name)
-    yield from _other(old, new, OF_COLUMN, name, may_go={COLUMN_KEY_VALUES})
+    yield from _other(before, after, OF_CHUNK | (MOVED_OF_CHUNK if moved else set()), name)
+    of_column = OF_COLUMN | (MOVED_OF_COLUMN if moved else set())
+    yield from _other(old, new, of_column, name, may_go={COLUMN_KEY_VALUES})
     if _bytes(source, start(old), old[COMPRESSED]) != _bytes(copy, start(new), new[COMPRESSED]):
         yield f"{name}: its bytes are others"
     if BLOOM in old and BLOOM in new and _bloom(source, old) != _bloom(copy, new):

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.parquet.columns import Array, Column, Columns, Map, arrow_schema, plan
+from tests.parquet.columns import Array, Column, Columns, Map, arrow_schema, every, plan
 from tests.parquet.columns import Struct as StructType
+from tests.parquet.kept import differences
 from tests.parquet.renamer import Outcome, Renamer
 from tests.support.compact_thrift import (
     BINARY,
@@ -51,6 +52,7 @@ from tests.support.parquet_file import (
     OFFSET_INDEX,
     OFFSET_INDEX_LENGTH,
     PATH,
+    REPEATED,
     ROW_GROUPS,
     SCHEMA,
     SORTING,
@@ -250,6 +252,12 @@ def test_file_without_rows_is_copied(source: Path, copy: Copy) -> None:
     file = copy(source)
     assert {column[DATA_PAGE] for column in file.columns} == {0}
     assert rows_of(file) == []
+
+
+def test_column_chunk_without_pages_overlaps_no_other(source: Path, copy: Copy) -> None:
+    empty = TABLE.select(["col-b", "col-a", "col-s"]).slice(0, 0)
+    pq.write_table(empty, source, use_dictionary=["col-b"])
+    assert rows_of(copy(source, (A, B))) == []
 
 
 def test_file_without_row_groups_is_copied(source: Path, copy: Copy) -> None:
@@ -500,15 +508,96 @@ def names(old: bytes, new: bytes) -> Callable[[ParquetFile], None]:
     return change
 
 
-@pytest.mark.parametrize("name", [b"array", b"col-l_tuple", b"l_tuple"])
-def test_list_that_readers_read_with_two_levels_is_refused(
-    source: Path, refused: Refused, name: bytes
+UNLIKE_TABLE = "its column `{}` is not structured like the table's column"
+OTHER_TYPE = "with the new names, readers would find another type in its list `col-l`"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (b"array", "every field of `array` was dropped"),
+        (b"col-l_tuple", "every field of `col-l_tuple` was dropped"),
+        (b"l_tuple", OTHER_TYPE),
+    ],
+)
+def test_list_with_a_name_of_two_levels_is_not_read_with_three(
+    source: Path, refused: Refused, name: bytes, reason: str
 ) -> None:
     pq.write_table(TABLE, source)
-    assert refused(changed(source, names(b"list", name))) == UNLIKE_SPARK.format("col-l")
+    assert refused(changed(source, names(b"list", name))) == reason
 
 
-UNLIKE_SPARK = "its column `{}` is not written as Spark writes it"
+def two_levels(name: bytes) -> Callable[[ParquetFile], None]:
+    """Returns a change to lists without null elements as older writers wrote them."""
+
+    def change(file: ParquetFile) -> None:
+        names(b"list", name)(file)
+        at = next(n for n, each in enumerate(file.schema) if each[NAME] == b"element")
+        group = file.schema.pop(at - 1)
+        file.schema[at - 1].put(NAME, BINARY, group[NAME])
+        file.schema[at - 1].put(3, I32, REPEATED)
+        for column in file.columns:
+            column[PATH].items = [part for part in column[PATH].items if part != b"element"]
+
+    return change
+
+
+def required(element: pa.DataType) -> pa.Table:
+    """Returns lists of two elements that are not null."""
+    kind = pa.list_(pa.field("element", element, nullable=False))
+    values = [{"col-x": 1, "y": "one"}, {"col-x": 2, "y": "two"}]
+    rows = values if pa.types.is_struct(element) else [value["y"] for value in values]
+    return pa.table({"col-a": [7], "col-l": pa.array([rows], kind), "col-b": ["dropped"]})
+
+
+STRUCT_TYPE = pa.struct({"col-x": pa.int32(), "y": pa.string()})
+STRUCTS = [{"x": 1, "y": "one"}, {"x": 2, "y": "two"}]
+
+
+@pytest.mark.parametrize("name", [b"array", b"bag", b"col-l_tuple"])
+@pytest.mark.parametrize("element", [pa.string(), STRUCT_TYPE], ids=["texts", "structs"])
+def test_list_of_two_levels_is_copied(
+    source: Path, copy: Copy, refused: Refused, name: bytes, element: pa.DataType
+) -> None:
+    pq.write_table(required(element), source, store_schema=False)
+    changed(source, two_levels(name))
+    table = Array(S.type if element == STRUCT_TYPE else element)
+    columns = (A, Column(6, "col-l", "l", table))
+    expected = STRUCTS if element == STRUCT_TYPE else ["one", "two"]
+    assert rows_of(copy(source, columns)) == [{"a": 7, "l": expected}]
+    if element == STRUCT_TYPE:
+        # A group of one field is an element by its name only.
+        fewer = (A, Column(6, "col-l", "l", Array(StructType((Column(5, "y", "y", B.type),)))))
+        if name == b"array":
+            texts = [{"y": "one"}, {"y": "two"}]
+            assert rows_of(copy(source, fewer)) == [{"a": 7, "l": texts}]
+        else:
+            assert refused(source, fewer) == OTHER_TYPE
+
+
+@pytest.mark.parametrize("element", [pa.string(), STRUCT_TYPE], ids=["texts", "structs"])
+def test_repeated_field_without_a_list_is_copied(
+    source: Path, copy: Copy, element: pa.DataType
+) -> None:
+    """Protocol buffers have such fields."""
+
+    def bare(file: ParquetFile) -> None:
+        """Makes the repeated field a column. Its list is required, so that the levels are equal."""
+        two_levels(b"bag")(file)
+        at = next(n for n, each in enumerate(file.schema) if each[NAME] == b"col-l")
+        file.schema.pop(at)
+        file.schema[at].put(NAME, BINARY, b"col-l")
+        for column in file.columns:
+            column[PATH].items = [part for part in column[PATH].items if part != b"bag"]
+
+    table = required(element)
+    field = table.schema.field("col-l").with_nullable(False)
+    table = table.set_column(1, field, table["col-l"])
+    pq.write_table(table, source, store_schema=False)
+    kind = Array(S.type if element == STRUCT_TYPE else element)
+    file = copy(changed(source, bare), (A, Column(6, "col-l", "l", kind)))
+    expected = STRUCTS if element == STRUCT_TYPE else ["one", "two"]
+    assert rows_of(file) == [{"a": 7, "l": expected}]
 
 
 def test_lists_and_maps_with_names_of_hive_and_impala_are_copied(source: Path, copy: Copy) -> None:
@@ -542,7 +631,7 @@ def repetition(name: bytes, value: int) -> Callable[[ParquetFile], None]:
 def test_repeated_field_in_another_place_than_sparks_is_refused(
     source: Path, refused: Refused, name: bytes, value: int, column: str
 ) -> None:
-    assert refused(changed(source, repetition(name, value))) == UNLIKE_SPARK.format(column)
+    assert refused(changed(source, repetition(name, value))) == UNLIKE_TABLE.format(column)
 
 
 def unknown(get: Callable[[ParquetFile], Struct]) -> Callable[[ParquetFile], None]:
@@ -617,25 +706,42 @@ def test_file_with_an_extension_is_kept(source: Path, renamer: Renamer, tmp_path
     assert renamer.copy(source, tmp_path / "copy.parquet", clean) == kept
 
 
-UNKNOWN: dict[str, Callable[[ParquetFile], object]] = {
-    "footer": unknown(lambda file: file.footer),
-    "schema": unknown(lambda file: file.schema[1]),
-    "row group": unknown(lambda file: file.row_groups[1]),
-    "chunk": unknown(lambda file: file.chunks[2]),
-    "column": unknown(lambda file: file.columns[2]),
-    "statistics": unknown(lambda file: file.columns[0][STATISTICS]),
-    "logical type": lambda file: file.schema[2].put(
-        10, STRUCT, Struct({99: Struct()}, {99: STRUCT})
+def as_member(get: Callable[[ParquetFile], List], number: int) -> Callable[[ParquetFile], None]:
+    """Replaces the first item of a list by a union with a member without fields."""
+    member = Struct({number: Struct()}, {number: STRUCT})
+    return lambda file: get(file).items.__setitem__(0, member)
+
+
+def orders(file: ParquetFile) -> List:
+    return file.footer[COLUMN_ORDERS]
+
+
+def logical_type(number: int) -> Callable[[ParquetFile], None]:
+    kind = Struct({number: Struct()}, {number: STRUCT})
+    return lambda file: file.schema[2].put(10, STRUCT, kind)
+
+
+UNKNOWN: dict[str, tuple[Callable[[ParquetFile], object], str]] = {
+    "footer": (unknown(lambda file: file.footer), "field 99 of `FileMetaData`"),
+    "schema": (unknown(lambda file: file.schema[1]), "field 99 of `SchemaElement`"),
+    "row group": (unknown(lambda file: file.row_groups[1]), "field 99 of `RowGroup`"),
+    "chunk": (unknown(lambda file: file.chunks[2]), "field 99 of `ColumnChunk`"),
+    "column": (unknown(lambda file: file.columns[2]), "field 99 of `ColumnMetaData`"),
+    "statistics": (unknown(lambda file: file.columns[0][STATISTICS]), "field 99 of `Statistics`"),
+    "logical type": (logical_type(99), "field 99 of `LogicalType`"),
+    "order": (as_member(orders, 99), "field 99 of `ColumnOrder`"),
+    "number of another type": (
+        lambda file: file.columns[0][STATISTICS].put(4, BINARY, b"?"),
+        "field 4 of `Statistics`",
     ),
-    "order": lambda file: file.footer[COLUMN_ORDERS].items.__setitem__(
-        0, Struct({99: Struct()}, {99: STRUCT})
+    "beside an extension": (
+        lambda file: in_turn(file, EXTENSIONS["footer"], unknown(lambda file: file.columns[2])),
+        "field 99 of `ColumnMetaData`",
     ),
-    "encoding": lambda file: file.columns[0][2].items.append(99),
-    # A text as long as the replacement character that Java would read.
-    "text that is none": lambda file: file.footer.put(CREATED_BY, BINARY, b"\xf0\x9f\x98"),
-    "beside an extension": lambda file: in_turn(file, EXTENSIONS["footer"], UNKNOWN["column"]),
-    "an extension that is not a binary": lambda file: file.footer.put(EXTENSION, I32, 1),
-    "a signature behind": lambda file: setattr(file, "bytes", lambda: signed(file)),
+    "an extension that is not a binary": (
+        lambda file: file.footer.put(EXTENSION, I32, 1),
+        "field 32767 of `FileMetaData`",
+    ),
 }
 
 
@@ -650,11 +756,64 @@ def signed(file: ParquetFile) -> bytes:
     return data[:-8] + b"-" * 28 + struct.pack("<i", length + 28) + data[-4:]
 
 
-@pytest.mark.parametrize("change", UNKNOWN.values(), ids=UNKNOWN)
+@pytest.mark.parametrize(("change", "field"), UNKNOWN.values(), ids=UNKNOWN)
 def test_footer_of_a_later_format_is_refused(
-    source: Path, refused: Refused, change: Callable[[ParquetFile], None]
+    source: Path, refused: Refused, change: Callable[[ParquetFile], None], field: str
 ) -> None:
-    assert refused(changed(source, change), ALL) == "its footer has unknown fields"
+    assert refused(changed(source, change), ALL) == f"its footer has the unknown {field}"
+
+
+def test_bytes_behind_the_footer_are_refused(source: Path, refused: Refused) -> None:
+    changed(source, lambda file: setattr(file, "bytes", lambda: signed(file)))
+    assert refused(source, ALL) == "its footer has 28 bytes behind its end"
+
+
+# Fields and values of the published format that Spark 4.0 or 4.2 does not know.
+PUBLISHED: dict[str, Callable[[ParquetFile], object]] = {
+    "count of NaNs": lambda file: file.columns[0][STATISTICS].put(9, I64, 0),
+    "geospatial statistics": lambda file: file.columns[0].put(
+        17, STRUCT, Struct({2: List(I32, [1])}, {2: LIST})
+    ),
+    "order of floats": as_member(orders, 2),
+    "order of INT96": as_member(orders, 3),
+    "variant": logical_type(16),
+    "geometry": logical_type(17),
+    "geography": logical_type(18),
+    "file": logical_type(19),
+    "ALP": lambda file: file.columns[0][2].items.append(10),
+    "encoding of tomorrow": lambda file: file.columns[0][2].items.append(99),
+    "writer that is no text": lambda file: file.footer.put(CREATED_BY, BINARY, b"\xf0\x9f\x98"),
+}
+
+
+@pytest.mark.parametrize("change", PUBLISHED.values(), ids=PUBLISHED)
+def test_copy_keeps_every_field_of_the_published_format(
+    source: Path, copy: Copy, change: Callable[[ParquetFile], object]
+) -> None:
+    change(before := ParquetFile.of(source))
+    changed(source, change)
+    new = {column.name: column.new_name for column in every(ALL)}
+    for columns in (ALL, WITHOUT_B):
+        dropped = {B.name} if columns == WITHOUT_B else set()
+        after = copy(source, columns)
+        assert list(differences(before, after, new_names=new, dropped=dropped)) == []
+
+
+def test_footer_in_another_form_of_thrift_is_copied(source: Path, copy: Copy) -> None:
+    """Polars writes the id of a field in full although its distance from the last is 15."""
+    file = ParquetFile.of(source)
+    short, long = bytes([15 << 4 | STRUCT, 0, 0]), bytes([STRUCT, 30, 0, 0])
+    logical_type(15)(file)
+    expected = file.bytes()
+    assert expected.count(short) == 1
+    length = struct.pack("<i", len(expected) - 8 - len(file.body) + 1)
+    source.write_bytes(expected[:-8].replace(short, long) + length + expected[-4:])
+    assert copy(source, ALL).footer[SCHEMA].items[2][10] == file.schema[2][10]
+
+
+def test_name_that_is_no_text_is_refused(source: Path, refused: Refused) -> None:
+    changed(source, names(b"key", b"\xf0\x9f\x98"))
+    assert refused(source) == "its schema has a name that is no text"
 
 
 def put(where: Callable[[ParquetFile], Struct], field: int, kind: int, value: Any) -> Any:
@@ -787,7 +946,7 @@ LAYOUTS = {
         garbage(lambda file: chunk(file)[OFFSET_INDEX]),
         "an offset index cannot be read",
     ),
-    "later offset index": (later_index, "an offset index has unknown fields"),
+    "later offset index": (later_index, "an offset index has the unknown field 6 of `OffsetIndex`"),
     "broken filter": (short_filter, "a bloom filter cannot be read"),
 }
 

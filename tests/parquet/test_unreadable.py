@@ -196,7 +196,7 @@ class Keys(pe.KmsClient):  # type: ignore[misc]  # which is Any: pyarrow has no 
 
 @pytest.mark.parametrize(
     ("plaintext_footer", "expected"),
-    [(False, "its footer is encrypted"), (True, "its footer has unknown fields")],
+    [(False, "its footer is encrypted"), (True, "it is encrypted, and its footer is signed")],
     ids=["footer", "columns"],
 )
 def test_encrypted_file_is_rewritten(

@@ -106,7 +106,7 @@ class ParquetFile:
 
 def start(column: Struct) -> int:
     places = [column[DATA_PAGE], column.get(DICTIONARY_PAGE), column.get(INDEX_PAGE)]
-    return min(place for place in places if place)
+    return min((place for place in places if place), default=len(MAGIC))
 
 
 def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:

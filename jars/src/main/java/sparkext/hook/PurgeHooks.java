@@ -20,8 +20,8 @@ import sparkext.removal.PurgeCommand;
 /**
  * The hooks of REORG TABLE .. APPLY (PURGE), which copy files without their dropped columns.
  *
- * <p>OPTIMIZE, REORG and DROP FEATURE deletionVectors all run the executor that is hooked. The
- * choice of files, the commit beside other writers and the metrics remain Delta's.
+ * <p>OPTIMIZE, REORG and DROP FEATURE deletionVectors all run the executor that is hooked. Delta
+ * still chooses the files, commits beside other writers and counts the metrics.
  *
  * <p>Source: Delta 4.4.0, OptimizeTableCommand.scala, {@code OptimizeExecutor}.
  */

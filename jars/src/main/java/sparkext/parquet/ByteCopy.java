@@ -7,11 +7,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.parquet.format.ColumnChunk;
-import org.apache.parquet.format.ColumnMetaData;
-import org.apache.parquet.format.FileMetaData;
-import org.apache.parquet.format.RowGroup;
-import org.apache.parquet.format.SortingColumn;
 import sparkext.parquet.ColumnChunks.Chunk;
 
 /**
@@ -46,7 +41,7 @@ final class ByteCopy {
     this.source = source;
     this.footer = Footer.read(source, size);
     this.keyValues = renaming.keyValues();
-    SchemaTree old = SchemaTree.of(footer.metadata().getSchema());
+    SchemaTree old = SchemaTree.of(footer.metadata().structs(FooterFormat.SCHEMA));
     this.schema = renaming.of(old);
     this.oldPaths = old.leafPaths();
     this.newPaths = schema.leafPaths();
@@ -66,27 +61,29 @@ final class ByteCopy {
    * @return the length of the copy
    */
   long writeTo(OutputStream target, Runnable checkpoint) throws IOException {
-    FileMetaData renamed = footer.metadata();
-    renamed.setSchema(schema.elements());
+    ThriftStruct renamed = footer.metadata();
+    List<ThriftStruct> groups = renamed.structs(FooterFormat.ROW_GROUPS);
+    renamed.put(FooterFormat.SCHEMA, schema.elements());
     keyValues.rename(renamed);
-    if (renamed.isSetColumn_orders()) {
-      renamed.setColumn_orders(kept(renamed.getColumn_orders()));
+    if (renamed.has(FooterFormat.COLUMN_ORDERS)) {
+      renamed.put(FooterFormat.COLUMN_ORDERS, kept(renamed.structs(FooterFormat.COLUMN_ORDERS)));
     }
-    for (RowGroup group : renamed.getRow_groups()) {
+    for (ThriftStruct group : groups) {
+      List<ThriftStruct> columns = group.structs(FooterFormat.COLUMNS);
       newPaths.forEach(
           (number, path) -> {
-            ColumnMetaData chunk = group.getColumns().get(number).getMeta_data();
-            chunk.setPath_in_schema(path);
-            chunk.unsetKey_value_metadata();
+            ThriftStruct column = columns.get(number).struct(FooterFormat.METADATA);
+            column.putTexts(FooterFormat.PATH, path);
+            column.remove(FooterFormat.COLUMN_KEY_VALUES);
           });
-      group.setColumns(kept(group.getColumns()));
+      group.put(FooterFormat.COLUMNS, kept(columns));
     }
     long end = footer.start();
     if (chunks == null) {
       source.copy(0, end, target, checkpoint);
     } else {
-      renamed.getRow_groups().forEach(this::updateTotals);
-      end = new ChunkWriter(source, target, checkpoint).write(renamed.getRow_groups(), chunks);
+      groups.forEach(this::updateTotals);
+      end = new ChunkWriter(source, target, checkpoint).write(groups, chunks);
     }
     return end + Footer.write(renamed, target);
   }
@@ -103,72 +100,76 @@ final class ByteCopy {
   }
 
   /** Updates the sizes of a row group, and keeps its sort order up to the first dropped column. */
-  private void updateTotals(RowGroup group) {
+  private void updateTotals(ThriftStruct group) {
     long compressed = 0;
     long uncompressed = 0;
-    for (ColumnChunk chunk : group.getColumns()) {
-      compressed += chunk.getMeta_data().getTotal_compressed_size();
-      uncompressed += chunk.getMeta_data().getTotal_uncompressed_size();
+    for (ThriftStruct chunk : group.structs(FooterFormat.COLUMNS)) {
+      compressed += chunk.struct(FooterFormat.METADATA).number(FooterFormat.COMPRESSED);
+      uncompressed += chunk.struct(FooterFormat.METADATA).number(FooterFormat.UNCOMPRESSED);
     }
-    group.setTotal_byte_size(uncompressed);
-    if (group.isSetTotal_compressed_size()) {
-      group.setTotal_compressed_size(compressed);
+    group.put(FooterFormat.GROUP_SIZE, uncompressed);
+    if (group.has(FooterFormat.GROUP_COMPRESSED)) {
+      group.put(FooterFormat.GROUP_COMPRESSED, compressed);
     }
-    if (group.isSetSorting_columns()) {
-      Map<Integer, Integer> newNumbers = new HashMap<>();
-      newPaths.keySet().forEach(number -> newNumbers.put(number, newNumbers.size()));
-      List<SortingColumn> order = new ArrayList<>();
-      for (SortingColumn column : group.getSorting_columns()) {
-        if (!newNumbers.containsKey(column.getColumn_idx())) {
-          break;
-        }
-        order.add(column.setColumn_idx(newNumbers.get(column.getColumn_idx())));
+    if (group.has(FooterFormat.SORTING)) {
+      updateOrder(group, group.structs(FooterFormat.SORTING));
+    }
+  }
+
+  private void updateOrder(ThriftStruct group, List<ThriftStruct> order) {
+    Map<Long, Long> newNumbers = new HashMap<>();
+    newPaths.keySet().forEach(number -> newNumbers.put((long) number, (long) newNumbers.size()));
+    List<ThriftStruct> kept = new ArrayList<>();
+    for (ThriftStruct column : order) {
+      Long number = newNumbers.get(column.number(FooterFormat.SORTED_COLUMN));
+      if (number == null) {
+        break;
       }
-      group.setSorting_columns(order);
-      group.setSorting_columnsIsSet(!order.isEmpty());
+      column.put(FooterFormat.SORTED_COLUMN, number);
+      kept.add(column);
     }
+    // Some writers write an empty order for none.
+    group.put(FooterFormat.SORTING, kept.isEmpty() && !order.isEmpty() ? null : kept);
   }
 
   private List<List<Chunk>> keptChunks() throws IOException {
     ColumnChunks all = new ColumnChunks(source, footer);
     List<List<Chunk>> kept = new ArrayList<>();
-    for (RowGroup group : footer.metadata().getRow_groups()) {
-      kept.add(all.locate(kept(group.getColumns())));
+    for (ThriftStruct group : footer.metadata().structs(FooterFormat.ROW_GROUPS)) {
+      kept.add(all.locate(kept(group.structs(FooterFormat.COLUMNS))));
     }
     return kept;
   }
 
   private void requireCopyable() throws NotCopyableException {
-    FileMetaData metadata = footer.metadata();
-    if (metadata.isSetEncryption_algorithm() || metadata.isSetFooter_signing_key_metadata()) {
-      throw new NotCopyableException("it is encrypted");
-    }
+    ThriftStruct metadata = footer.metadata();
     keyValues.requireKnown(metadata);
-    if (metadata.isSetColumn_orders() && metadata.getColumn_orders().size() != oldPaths.size()) {
+    if (metadata.has(FooterFormat.COLUMN_ORDERS)
+        && metadata.structs(FooterFormat.COLUMN_ORDERS).size() != oldPaths.size()) {
       throw new NotCopyableException("its footer does not have one order for each column");
     }
-    for (RowGroup group : metadata.getRow_groups()) {
-      if (group.getColumns().size() != oldPaths.size()) {
+    for (ThriftStruct group : metadata.structs(FooterFormat.ROW_GROUPS)) {
+      List<ThriftStruct> columns = group.structs(FooterFormat.COLUMNS);
+      if (columns.size() != oldPaths.size()) {
         throw new NotCopyableException("a row group does not have the columns of the schema");
       }
       for (int number = 0; number < oldPaths.size(); number++) {
-        requireCopyable(group.getColumns().get(number), oldPaths.get(number));
+        requireCopyable(columns.get(number), oldPaths.get(number));
       }
     }
   }
 
-  private static void requireCopyable(ColumnChunk chunk, List<String> path)
+  private static void requireCopyable(ThriftStruct chunk, List<String> path)
       throws NotCopyableException {
-    ColumnMetaData metadata = chunk.getMeta_data();
-    if (chunk.isSetCrypto_metadata()
-        || chunk.isSetEncrypted_column_metadata()
-        || metadata == null) {
+    if (chunk.has(FooterFormat.CRYPTO)
+        || chunk.has(FooterFormat.ENCRYPTED_METADATA)
+        || !chunk.has(FooterFormat.METADATA)) {
       throw new NotCopyableException("a column is encrypted");
     }
-    if (chunk.isSetFile_path()) {
+    if (chunk.has(FooterFormat.FILE_PATH)) {
       throw new NotCopyableException("a column is in another file");
     }
-    if (!metadata.getPath_in_schema().equals(path)) {
+    if (!chunk.struct(FooterFormat.METADATA).texts(FooterFormat.PATH).equals(path)) {
       throw new NotCopyableException("its column chunks are not in the order of the schema");
     }
   }

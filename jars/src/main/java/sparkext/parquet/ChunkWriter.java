@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.List;
-import org.apache.parquet.format.ColumnChunk;
-import org.apache.parquet.format.ColumnMetaData;
-import org.apache.parquet.format.PageLocation;
-import org.apache.parquet.format.RowGroup;
-import org.apache.parquet.format.Util;
 import sparkext.parquet.ColumnChunks.ByteRange;
 import sparkext.parquet.ColumnChunks.Chunk;
 
@@ -39,12 +33,12 @@ final class ChunkWriter {
    * @param chunks of each row group
    * @return the position of the footer
    */
-  long write(List<RowGroup> groups, List<List<Chunk>> chunks) throws IOException {
+  long write(List<ThriftStruct> groups, List<List<Chunk>> chunks) throws IOException {
     List<Chunk> all = chunks.stream().flatMap(List::stream).toList();
     writeMagic(all);
     for (int i = 0; i < groups.size(); i++) {
-      if (groups.get(i).isSetFile_offset()) {
-        groups.get(i).setFile_offset(position);
+      if (groups.get(i).has(FooterFormat.GROUP_OFFSET)) {
+        groups.get(i).put(FooterFormat.GROUP_OFFSET, position);
       }
       for (Chunk chunk : chunks.get(i)) {
         writePages(chunk);
@@ -52,13 +46,13 @@ final class ChunkWriter {
     }
     for (Chunk chunk : all) {
       if (chunk.filter() != null) {
-        chunk.metadata().setBloom_filter_offset(position);
+        chunk.metadata().put(FooterFormat.BLOOM_FILTER, position);
         copy(chunk.filter());
       }
     }
     for (Chunk chunk : all) {
       if (chunk.columnIndex() != null) {
-        chunk.chunk().setColumn_index_offset(position);
+        chunk.chunk().put(FooterFormat.COLUMN_INDEX_OFFSET, position);
         copy(chunk.columnIndex());
       }
     }
@@ -83,37 +77,34 @@ final class ChunkWriter {
   private void writePages(Chunk located) throws IOException {
     ByteRange pages = located.pages();
     long by = position - pages.start();
-    ColumnChunk chunk = located.chunk();
-    ColumnMetaData metadata = located.metadata();
+    ThriftStruct chunk = located.chunk();
     copy(pages);
     // Old writers repeat the column's metadata behind the chunk. The copy does not have it.
-    boolean inChunk = pages.contains(chunk.getFile_offset(), 1);
-    chunk.setFile_offset(inChunk ? chunk.getFile_offset() + by : 0);
-    metadata.setData_page_offset(moved(metadata.getData_page_offset(), by));
-    if (metadata.isSetIndex_page_offset()) {
-      metadata.setIndex_page_offset(moved(metadata.getIndex_page_offset(), by));
-    }
-    if (metadata.isSetDictionary_page_offset()) {
-      metadata.setDictionary_page_offset(moved(metadata.getDictionary_page_offset(), by));
-    }
+    long offset = chunk.number(FooterFormat.FILE_OFFSET);
+    chunk.put(FooterFormat.FILE_OFFSET, pages.contains(offset, 1) ? offset + by : 0L);
+    move(located.metadata(), FooterFormat.DATA_PAGE, by);
+    move(located.metadata(), FooterFormat.INDEX_PAGE, by);
+    move(located.metadata(), FooterFormat.DICTIONARY_PAGE, by);
     if (located.offsetIndex() != null) {
-      for (PageLocation page : located.offsetIndex().getPage_locations()) {
-        page.setOffset(page.getOffset() + by);
+      for (ThriftStruct page : located.offsetIndex().structs(FooterFormat.LOCATIONS)) {
+        page.put(FooterFormat.PAGE_OFFSET, page.number(FooterFormat.PAGE_OFFSET) + by);
       }
     }
   }
 
-  private static long moved(long offset, long by) {
-    return offset == 0 ? 0 : offset + by;
+  /** Moves an offset. An offset of 0 stands for a missing page. */
+  private static void move(ThriftStruct metadata, int offset, long by) {
+    if (metadata.numberOrZero(offset) != 0) {
+      metadata.put(offset, metadata.number(offset) + by);
+    }
   }
 
   private void writeOffsetIndex(Chunk chunk) throws IOException {
-    ByteArrayOutputStream written = new ByteArrayOutputStream();
-    Util.writeOffsetIndex(chunk.offsetIndex(), written);
-    chunk.chunk().setOffset_index_offset(position);
-    chunk.chunk().setOffset_index_length(written.size());
-    written.writeTo(target);
-    position += written.size();
+    byte[] written = chunk.offsetIndex().toBytes();
+    chunk.chunk().put(FooterFormat.OFFSET_INDEX_OFFSET, position);
+    chunk.chunk().put(FooterFormat.OFFSET_INDEX_LENGTH, (long) written.length);
+    target.write(written);
+    position += written.length;
   }
 
   private void copy(ByteRange range) throws IOException {

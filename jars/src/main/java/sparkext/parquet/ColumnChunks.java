@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.stream.LongStream;
+import java.util.stream.IntStream;
 import org.apache.parquet.SemanticVersion;
 import org.apache.parquet.VersionParser;
 import org.apache.parquet.VersionParser.ParsedVersion;
 import org.apache.parquet.VersionParser.VersionParseException;
-import org.apache.parquet.format.BloomFilterHeader;
-import org.apache.parquet.format.ColumnChunk;
-import org.apache.parquet.format.ColumnMetaData;
-import org.apache.parquet.format.FileMetaData;
-import org.apache.parquet.format.OffsetIndex;
-import org.apache.parquet.format.PageLocation;
-import org.apache.parquet.format.RowGroup;
-import org.apache.parquet.format.Util;
 
 /**
  * Locates the column chunks of a file with their bloom filters and page indexes, so that a copy can
@@ -44,13 +34,13 @@ final class ColumnChunks {
 
   /** A column chunk, its pages, its bloom filter and its page indexes. A missing part is null. */
   record Chunk(
-      ColumnChunk chunk,
+      ThriftStruct chunk,
       ByteRange pages,
       ByteRange filter,
       ByteRange columnIndex,
-      OffsetIndex offsetIndex) {
-    ColumnMetaData metadata() {
-      return chunk.getMeta_data();
+      ThriftStruct offsetIndex) {
+    ThriftStruct metadata() {
+      return chunk.struct(FooterFormat.METADATA);
     }
   }
 
@@ -63,26 +53,28 @@ final class ColumnChunks {
   ColumnChunks(InputFile file, Footer footer) throws IOException {
     this.file = file;
     this.footer = footer;
-    requireWholeSizes(footer.metadata().getCreated_by());
+    requireWholeSizes(footer.metadata().text(FooterFormat.CREATED_BY));
     requireApart(footer.metadata());
   }
 
-  private void requireApart(FileMetaData metadata) throws IOException {
+  private void requireApart(ThriftStruct metadata) throws IOException {
     List<ByteRange> all = new ArrayList<>();
-    for (RowGroup group : metadata.getRow_groups()) {
-      for (ColumnChunk chunk : group.getColumns()) {
-        all.add(pages(chunk.getMeta_data()));
-        if (chunk.getMeta_data().isSetBloom_filter_offset()) {
-          all.add(bloomFilter(chunk.getMeta_data()));
+    for (ThriftStruct group : metadata.structs(FooterFormat.ROW_GROUPS)) {
+      for (ThriftStruct chunk : group.structs(FooterFormat.COLUMNS)) {
+        ThriftStruct column = chunk.struct(FooterFormat.METADATA);
+        all.add(pages(column));
+        if (column.has(FooterFormat.BLOOM_FILTER)) {
+          all.add(bloomFilter(column));
         }
-        if (chunk.isSetColumn_index_offset()) {
+        if (chunk.has(FooterFormat.COLUMN_INDEX_OFFSET)) {
           all.add(columnIndex(chunk));
         }
-        if (chunk.isSetOffset_index_offset()) {
-          all.add(range(chunk.getOffset_index_offset(), chunk.getOffset_index_length()));
+        if (chunk.has(FooterFormat.OFFSET_INDEX_OFFSET)) {
+          all.add(offsetIndexRange(chunk));
         }
       }
     }
+    all.removeIf(range -> range.length() == 0); // a chunk without pages is nowhere
     all.sort(Comparator.comparingLong(ByteRange::start));
     for (int i = 1; i < all.size(); i++) {
       if (all.get(i - 1).start() + all.get(i - 1).length() > all.get(i).start()) {
@@ -126,83 +118,86 @@ final class ColumnChunks {
    *
    * @throws NotCopyableException if a page index cannot be read, or a page is in another chunk
    */
-  List<Chunk> locate(List<ColumnChunk> chunks) throws IOException {
+  List<Chunk> locate(List<ThriftStruct> chunks) throws IOException {
     List<Chunk> located = new ArrayList<>();
-    for (ColumnChunk chunk : chunks) {
-      ColumnMetaData metadata = chunk.getMeta_data();
+    for (ThriftStruct chunk : chunks) {
+      ThriftStruct metadata = chunk.struct(FooterFormat.METADATA);
       located.add(
           new Chunk(
               chunk,
               pages(metadata),
-              metadata.isSetBloom_filter_offset() ? bloomFilter(metadata) : null,
-              chunk.isSetColumn_index_offset() ? columnIndex(chunk) : null,
-              chunk.isSetOffset_index_offset() ? offsetIndex(chunk) : null));
+              metadata.has(FooterFormat.BLOOM_FILTER) ? bloomFilter(metadata) : null,
+              chunk.has(FooterFormat.COLUMN_INDEX_OFFSET) ? columnIndex(chunk) : null,
+              chunk.has(FooterFormat.OFFSET_INDEX_OFFSET) ? offsetIndex(chunk) : null));
     }
     located.sort(Comparator.comparingLong(chunk -> chunk.pages().start()));
     return located;
   }
 
   /** Returns a range from a chunk's first page on. An offset of 0 means a missing page. */
-  private ByteRange pages(ColumnMetaData chunk) throws NotCopyableException {
+  private ByteRange pages(ThriftStruct column) throws NotCopyableException {
+    long size = column.number(FooterFormat.COMPRESSED);
     long first =
-        LongStream.of(
-                chunk.getDictionary_page_offset(),
-                chunk.getIndex_page_offset(),
-                chunk.getData_page_offset())
+        IntStream.of(FooterFormat.DICTIONARY_PAGE, FooterFormat.INDEX_PAGE, FooterFormat.DATA_PAGE)
+            .mapToLong(column::numberOrZero)
             .filter(offset -> offset != 0)
             .min()
-            .orElse(chunk.getTotal_compressed_size() == 0 ? Footer.MAGIC.length : 0);
-    return range(first, chunk.getTotal_compressed_size());
+            .orElse(size == 0 ? Footer.MAGIC.length : 0);
+    return range(first, size);
   }
 
   /** Reads the header of a bloom filter if the footer lacks the filter's length. */
-  private ByteRange bloomFilter(ColumnMetaData chunk) throws IOException {
-    long start = chunk.getBloom_filter_offset();
-    if (chunk.isSetBloom_filter_length()) {
-      return range(start, chunk.getBloom_filter_length());
+  private ByteRange bloomFilter(ThriftStruct column) throws IOException {
+    long start = column.number(FooterFormat.BLOOM_FILTER);
+    if (column.has(FooterFormat.BLOOM_FILTER_LENGTH)) {
+      return range(start, column.number(FooterFormat.BLOOM_FILTER_LENGTH));
     }
-    byte[] bytes =
-        read(start, (int) Math.max(0, Math.min(BLOOM_FILTER_HEADER, footer.start() - start)));
-    ByteArrayInputStream rest = new ByteArrayInputStream(bytes);
-    BloomFilterHeader header;
+    long length = Math.max(0, Math.min(BLOOM_FILTER_HEADER, footer.start() - start));
+    ThriftReader reader = new ThriftReader(read(new ByteRange(start, length)));
+    ThriftStruct header;
     try {
-      header = Util.readBloomFilterHeader(rest);
+      header = reader.read(FooterFormat.BLOOM_FILTER_HEADER);
     } catch (IOException broken) {
       throw new NotCopyableException("a bloom filter cannot be read", broken);
     }
-    return range(start, bytes.length - rest.available() + (long) header.getNumBytes());
+    return range(start, reader.position() + header.number(FooterFormat.FILTER_SIZE));
   }
 
-  private OffsetIndex offsetIndex(ColumnChunk chunk) throws IOException {
-    byte[] bytes = read(chunk.getOffset_index_offset(), chunk.getOffset_index_length());
-    OffsetIndex index;
-    ByteArrayOutputStream again = new ByteArrayOutputStream(bytes.length);
+  private ThriftStruct offsetIndex(ThriftStruct chunk) throws IOException {
+    ThriftReader reader = new ThriftReader(read(offsetIndexRange(chunk)));
+    ThriftStruct index;
     try {
-      index = Util.readOffsetIndex(new ByteArrayInputStream(bytes));
-      Util.writeOffsetIndex(index, again);
+      index = reader.read(FooterFormat.OFFSET_INDEX);
     } catch (IOException broken) {
       throw new NotCopyableException("an offset index cannot be read", broken);
     }
-    if (!Extensions.isAllElseKnown(bytes, again.toByteArray())) {
-      throw new NotCopyableException("an offset index has unknown fields");
-    }
-    ByteRange pages = pages(chunk.getMeta_data());
-    for (PageLocation page : index.getPage_locations()) {
-      if (!pages.contains(page.getOffset(), page.getCompressed_page_size())) {
+    reader.requireKnown("an offset index");
+    ByteRange pages = pages(chunk.struct(FooterFormat.METADATA));
+    for (ThriftStruct page : index.structs(FooterFormat.LOCATIONS)) {
+      if (!pages.contains(
+          page.number(FooterFormat.PAGE_OFFSET), page.number(FooterFormat.PAGE_SIZE))) {
         throw new NotCopyableException("a page is outside of its column chunk");
       }
     }
     return index;
   }
 
-  private ByteRange columnIndex(ColumnChunk chunk) throws NotCopyableException {
-    return range(chunk.getColumn_index_offset(), chunk.getColumn_index_length());
+  private ByteRange offsetIndexRange(ThriftStruct chunk) throws NotCopyableException {
+    return range(
+        chunk.number(FooterFormat.OFFSET_INDEX_OFFSET),
+        chunk.numberOrZero(FooterFormat.OFFSET_INDEX_LENGTH));
   }
 
-  private byte[] read(long start, int length) throws IOException {
-    range(start, length);
-    byte[] bytes = new byte[length];
-    file.read(start, bytes);
+  private ByteRange columnIndex(ThriftStruct chunk) throws NotCopyableException {
+    return range(
+        chunk.number(FooterFormat.COLUMN_INDEX_OFFSET),
+        chunk.numberOrZero(FooterFormat.COLUMN_INDEX_LENGTH));
+  }
+
+  private byte[] read(ByteRange range) throws IOException {
+    range(range.start(), range.length());
+    byte[] bytes = new byte[(int) range.length()];
+    file.read(range.start(), bytes);
     return bytes;
   }
 

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.parquet.format.SchemaElement;
 
 /**
  * A column in the schema of a file, at any level.
@@ -26,7 +25,8 @@ public record FileColumn(List<String> path, Integer fieldId) {
   public static List<FileColumn> of(Configuration configuration, Path path, long size)
       throws IOException {
     try (InputFile source = new Storages(configuration).open(path, size)) {
-      List<SchemaElement> schema = Footer.readUnchecked(source, size).metadata().getSchema();
+      List<ThriftStruct> schema =
+          Footer.readUnchecked(source, size).metadata().structs(FooterFormat.SCHEMA);
       List<FileColumn> columns = new ArrayList<>();
       if (schema.size() > 1) {
         SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));
@@ -43,15 +43,14 @@ public record FileColumn(List<String> path, Integer fieldId) {
       SchemaTree node, List<String> parents, String name, List<FileColumn> columns) {
     List<String> path = new ArrayList<>(parents);
     path.add(name);
-    SchemaElement element = node.element();
-    columns.add(new FileColumn(path, element.isSetField_id() ? element.getField_id() : null));
+    columns.add(new FileColumn(path, node.hasId() ? node.id() : null));
     addInside(node, path, columns);
   }
 
   private static void addInside(SchemaTree node, List<String> path, List<FileColumn> columns) {
     if (node.isList() && node.children().size() == 1) {
       SchemaTree repeated = node.children().get(0);
-      boolean isElement = !Renaming.hasThreeLevels(node, node.name());
+      boolean isElement = Renaming.isElement(repeated, node.name());
       add(isElement ? repeated : repeated.children().get(0), path, "element", columns);
     } else if (node.isMap() && Renaming.hasEntries(node)) {
       List<SchemaTree> entries = node.children().get(0).children();

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import org.apache.parquet.format.FileMetaData;
-import org.apache.parquet.format.Util;
 
 /**
  * The footer of a Parquet file and its position.
  *
  * <p>Source: Parquet, README.md, "File format".
  *
+ * @param metadata a `FileMetaData`
  * @param start the first byte after the column chunks, page indexes and bloom filters
  */
-record Footer(FileMetaData metadata, long start) {
+record Footer(ThriftStruct metadata, long start) {
   static final byte[] MAGIC = "PAR1".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] ENCRYPTED_MAGIC = "PARE".getBytes(StandardCharsets.US_ASCII);
 
@@ -56,50 +53,38 @@ record Footer(FileMetaData metadata, long start) {
       throw new UnreadableFileException("it does not end with a footer");
     }
     byte[] written = bytes(file, start, length);
-    FileMetaData metadata = parsed(written);
+    ThriftReader reader = new ThriftReader(written);
+    ThriftStruct metadata;
+    try {
+      metadata = reader.read(FooterFormat.FILE);
+    } catch (IOException broken) {
+      throw new UnreadableFileException("its footer cannot be read", broken);
+    }
     if (isChecked) {
-      requireKnown(metadata, written);
+      requireUnsigned(metadata);
+      reader.requireKnown("its footer");
     }
     return new Footer(metadata, start);
   }
 
-  private static FileMetaData parsed(byte[] written) throws UnreadableFileException {
-    try {
-      return Util.readFileMetaData(new ByteArrayInputStream(written));
-    } catch (IOException broken) {
-      throw new UnreadableFileException("its footer cannot be read", broken);
-    }
-  }
-
-  /**
-   * Throws if the footer has fields of a newer format, which the copy would lose. The copy may lose
-   * binary extensions.
-   */
-  private static void requireKnown(FileMetaData metadata, byte[] written)
-      throws NotCopyableException {
-    ByteArrayOutputStream again = new ByteArrayOutputStream(written.length);
-    try {
-      Util.writeFileMetaData(metadata, again);
-    } catch (IOException unknown) {
-      throw new NotCopyableException("its footer has unknown fields", unknown);
-    }
-    if (!Extensions.isAllElseKnown(written, again.toByteArray())) {
-      throw new NotCopyableException("its footer has unknown fields");
+  /** Throws if columns are encrypted: a new footer needs the signature of their writer's key. */
+  private static void requireUnsigned(ThriftStruct metadata) throws NotCopyableException {
+    if (metadata.has(FooterFormat.ENCRYPTION) || metadata.has(FooterFormat.SIGNING_KEY)) {
+      throw new NotCopyableException("it is encrypted, and its footer is signed");
     }
   }
 
   /** Writes a footer, its length and the last magic number, and returns the number of bytes. */
-  static long write(FileMetaData metadata, OutputStream file) throws IOException {
-    ByteArrayOutputStream footer = new ByteArrayOutputStream();
-    Util.writeFileMetaData(metadata, footer);
-    footer.writeBytes(
-        ByteBuffer.allocate(TAIL)
+  static long write(ThriftStruct metadata, OutputStream file) throws IOException {
+    byte[] footer = metadata.toBytes();
+    file.write(
+        ByteBuffer.allocate(footer.length + TAIL)
             .order(ByteOrder.LITTLE_ENDIAN)
-            .putInt(footer.size())
+            .put(footer)
+            .putInt(footer.length)
             .put(MAGIC)
             .array());
-    footer.writeTo(file);
-    return footer.size();
+    return footer.length + TAIL;
   }
 
   private static byte[] bytes(InputFile file, long start, int length) throws IOException {

@@ -11,8 +11,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import org.apache.parquet.format.FileMetaData;
-import org.apache.parquet.format.KeyValue;
 import sparkext.parquet.Columns.Column;
 import sparkext.parquet.Columns.ListOf;
 import sparkext.parquet.Columns.MapOf;
@@ -64,12 +62,9 @@ final class KeyValueMetadata {
   }
 
   /** Throws if a later Spark wrote a key that readers may need to decode values. */
-  void requireKnown(FileMetaData metadata) throws NotCopyableException {
-    if (!metadata.isSetKey_value_metadata()) {
-      return;
-    }
-    for (KeyValue entry : metadata.getKey_value_metadata()) {
-      String key = entry.getKey();
+  void requireKnown(ThriftStruct metadata) throws NotCopyableException {
+    for (ThriftStruct entry : entries(metadata)) {
+      String key = entry.text(FooterFormat.KEY);
       boolean isSchema = key.equals(SPARK_SCHEMA) || key.equals(OLD_SCHEMA);
       if (key.startsWith(SPARK) && !isSchema && !VALUE_KEYS.contains(key)) {
         throw new NotCopyableException("its footer has the unknown key `" + key + "`");
@@ -77,23 +72,34 @@ final class KeyValueMetadata {
     }
   }
 
-  void rename(FileMetaData metadata) {
-    if (!metadata.isSetKey_value_metadata()) {
-      return;
-    }
-    List<KeyValue> kept = new ArrayList<>();
-    for (KeyValue entry : metadata.getKey_value_metadata()) {
-      if (entry.getKey().equals(SPARK_SCHEMA) && entry.isSetValue()) {
-        if (!entry.getValue().equals(schema)) {
-          schema = entry.getValue();
+  void rename(ThriftStruct metadata) {
+    List<ThriftStruct> kept = new ArrayList<>();
+    for (ThriftStruct entry : entries(metadata)) {
+      String key = entry.text(FooterFormat.KEY);
+      if (key.equals(SPARK_SCHEMA) && entry.has(FooterFormat.VALUE)) {
+        String written = entry.text(FooterFormat.VALUE);
+        if (!written.equals(schema)) {
+          schema = written;
           renamedSchema = renamed(schema);
         }
-        renamedSchema.ifPresent(text -> kept.add(new KeyValue(SPARK_SCHEMA).setValue(text)));
-      } else if (VALUE_KEYS.contains(entry.getKey())) {
+        renamedSchema.ifPresent(
+            text -> {
+              entry.put(FooterFormat.VALUE, text);
+              kept.add(entry);
+            });
+      } else if (VALUE_KEYS.contains(key)) {
         kept.add(entry);
       }
     }
-    metadata.setKey_value_metadata(kept);
+    if (metadata.has(FooterFormat.KEY_VALUES)) {
+      metadata.put(FooterFormat.KEY_VALUES, kept);
+    }
+  }
+
+  private static List<ThriftStruct> entries(ThriftStruct metadata) {
+    return metadata.has(FooterFormat.KEY_VALUES)
+        ? metadata.structs(FooterFormat.KEY_VALUES)
+        : List.of();
   }
 
   /** Returns empty if the plan does not fit the schema: readers then use Parquet's schema. */

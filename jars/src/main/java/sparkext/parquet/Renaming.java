@@ -41,7 +41,7 @@ public final class Renaming {
   /** Returns false for columns of the change feed in mode id: they have no field id. */
   private boolean isRead(SchemaTree column) {
     return !plan.byId()
-        || column.element().isSetField_id()
+        || column.hasId()
         || !plan.ignored().contains(column.name())
         || plan.columns().hasInAnyCase(column.name());
   }
@@ -72,10 +72,10 @@ public final class Renaming {
 
   private Optional<Column> column(SchemaTree child, Columns columns) throws NotCopyableException {
     if (plan.byId()) {
-      if (!child.element().isSetField_id()) {
+      if (!child.hasId()) {
         throw new NotCopyableException("its column `" + child.name() + "` has no field id");
       }
-      return columns.withId(child.element().getField_id());
+      return columns.withId(child.id());
     }
     Optional<Column> column = columns.named(child.name());
     if (column.isEmpty() && columns.hasInAnyCase(child.name())) {
@@ -85,56 +85,74 @@ public final class Renaming {
   }
 
   private SchemaTree column(SchemaTree node, String name, Type type) throws NotCopyableException {
+    if (!node.isRepeated()) {
+      return value(node, name, type);
+    }
+    if (type instanceof ListOf list && !node.isList() && !node.isMap()) {
+      return value(node, name, list.element()); // a repeated field outside of lists is a list
+    }
+    throw otherwise(node);
+  }
+
+  /** Renames the columns inside of a field, for each value of the field if it is repeated. */
+  private SchemaTree value(SchemaTree node, String name, Type type) throws NotCopyableException {
     if (type instanceof Leaf) {
       return node.as(name);
     }
-    if (type instanceof Struct struct && isStruct(node)) {
+    if (type instanceof Struct struct && node.isGroup() && !node.isList() && !node.isMap()) {
       return node.as(name, columns(node, struct.columns(), Set.of()));
     }
-    if (type instanceof ListOf list && node.isList() && hasThreeLevels(node, name)) {
-      SchemaTree repeated = node.children().get(0);
-      SchemaTree element = repeated.children().get(0);
-      return node.as(name, List.of(repeated(repeated, column(element, list.element()))));
+    if (type instanceof ListOf list && node.isList() && node.children().size() == 1) {
+      return node.as(name, List.of(repeated(node, name, list.element())));
     }
     if (type instanceof MapOf map && node.isMap() && hasEntries(node)) {
       SchemaTree entries = node.children().get(0);
       SchemaTree key = column(entries.children().get(0), map.key());
       SchemaTree value = column(entries.children().get(1), map.value());
-      return node.as(name, List.of(repeated(entries, key, value)));
+      return node.as(name, List.of(entries.as(entries.name(), List.of(key, value))));
     }
-    throw new NotCopyableException(
-        "its column `" + node.name() + "` is not written as Spark writes it");
+    throw otherwise(node);
   }
 
   private SchemaTree column(SchemaTree node, Type type) throws NotCopyableException {
     return column(node, node.name(), type);
   }
 
-  private static SchemaTree repeated(SchemaTree group, SchemaTree... children) {
-    return group.as(group.name(), List.of(children));
+  private SchemaTree repeated(SchemaTree list, String newName, Type element)
+      throws NotCopyableException {
+    SchemaTree repeated = list.children().get(0);
+    boolean isElement = isElement(repeated, list.name());
+    if (!repeated.isRepeated() || !isElement && repeated.children().get(0).isRepeated()) {
+      throw otherwise(list);
+    }
+    SchemaTree renamed =
+        isElement
+            ? value(repeated, repeated.name(), element)
+            : repeated.as(repeated.name(), List.of(column(repeated.children().get(0), element)));
+    if (isElement(renamed, newName) != isElement) {
+      throw new NotCopyableException(
+          "with the new names, readers would find another type in its list `" + list.name() + "`");
+    }
+    return renamed;
   }
 
-  private static boolean isStruct(SchemaTree node) {
-    return node.isGroup() && !node.isList() && !node.isMap() && !node.isRepeated();
+  private static NotCopyableException otherwise(SchemaTree node) {
+    return new NotCopyableException(
+        "its column `" + node.name() + "` is not structured like the table's column");
   }
 
   /**
-   * Returns whether a list is a group of a repeated group of one element.
+   * Returns whether the repeated field of a list is the element itself, as older writers wrote
+   * lists. Otherwise, it is a group whose only field is the element.
    *
-   * <p>Source: Parquet, LogicalTypes.md, "Lists", and its rules for lists of older writers.
+   * <p>Source: Parquet, LogicalTypes.md, "Lists", backward-compatibility rules; Spark 4.2,
+   * ParquetSchemaConverter.scala, {@code isElementType}.
    */
-  static boolean hasThreeLevels(SchemaTree list, String newName) {
-    if (list.children().size() != 1) {
-      return false;
-    }
-    SchemaTree repeated = list.children().get(0);
-    return repeated.isRepeated()
-        && repeated.isGroup()
-        && repeated.children().size() == 1
-        && !repeated.children().get(0).isRepeated()
-        && !repeated.name().equals("array")
-        && !repeated.name().equals(list.name() + "_tuple")
-        && !repeated.name().equals(newName + "_tuple");
+  static boolean isElement(SchemaTree repeated, String listName) {
+    return !repeated.isGroup()
+        || repeated.children().size() > 1
+        || repeated.name().equals("array")
+        || repeated.name().equals(listName + "_tuple");
   }
 
   static boolean hasEntries(SchemaTree map) {

@@ -6,19 +6,24 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.parquet.format.ConvertedType;
-import org.apache.parquet.format.FieldRepetitionType;
-import org.apache.parquet.format.SchemaElement;
 
 /**
  * The schema of a file as a tree. A footer contains a list, parents before children.
  *
+ * @param element a `SchemaElement`
  * @param leaf the number of the column chunk in each row group; -1 for a group
  */
-record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
+record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
+  private static final int REPEATED = 2; // a FieldRepetitionType
+  private static final int CONVERTED_MAP = 1; // a ConvertedType, as the next two
+  private static final int CONVERTED_MAP_KEY_VALUE = 2;
+  private static final int CONVERTED_LIST = 3;
+  private static final int LOGICAL_MAP = 2; // a member of LogicalType, as the next
+  private static final int LOGICAL_LIST = 3;
+
   /** Makes a tree of the list in a footer. */
-  static SchemaTree of(List<SchemaElement> elements) throws NotCopyableException {
-    Iterator<SchemaElement> rest = elements.iterator();
+  static SchemaTree of(List<ThriftStruct> elements) throws NotCopyableException {
+    Iterator<ThriftStruct> rest = elements.iterator();
     if (!rest.hasNext()) {
       throw new NotCopyableException("it has no schema");
     }
@@ -30,55 +35,70 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
     return root;
   }
 
-  private static SchemaTree read(Iterator<SchemaElement> rest, int[] leaves)
+  private static SchemaTree read(Iterator<ThriftStruct> rest, int[] leaves)
       throws NotCopyableException {
     if (!rest.hasNext()) {
       throw new NotCopyableException("its schema has fewer elements than it declares");
     }
-    SchemaElement element = rest.next();
-    boolean isGroup = element.getNum_children() > 0;
-    if (isGroup == element.isSetType()) {
+    ThriftStruct element = rest.next();
+    if (!element.isText(FooterFormat.NAME)) {
+      throw new NotCopyableException("its schema has a name that is no text");
+    }
+    long groupSize = element.numberOrZero(FooterFormat.CHILDREN);
+    if (groupSize > 0 == element.has(FooterFormat.TYPE)) {
       throw new NotCopyableException("its schema has a group without a column");
     }
-    if (!isGroup) {
+    if (groupSize <= 0) {
       return new SchemaTree(element, List.of(), leaves[0]++);
     }
     List<SchemaTree> children = new ArrayList<>();
-    for (int i = 0; i < element.getNum_children(); i++) {
+    for (long i = 0; i < groupSize; i++) {
       children.add(read(rest, leaves));
     }
     return new SchemaTree(element, children, -1);
   }
 
   String name() {
-    return element.getName();
+    return element.text(FooterFormat.NAME);
   }
 
   boolean isGroup() {
-    return !element.isSetType();
+    return !element.has(FooterFormat.TYPE);
   }
 
   boolean isRepeated() {
-    return element.getRepetition_type() == FieldRepetitionType.REPEATED;
+    return element.has(FooterFormat.REPETITION, REPEATED);
   }
 
   boolean isList() {
-    return element.getConverted_type() == ConvertedType.LIST
-        || element.isSetLogicalType() && element.getLogicalType().isSetLIST();
+    return element.has(FooterFormat.CONVERTED_TYPE, CONVERTED_LIST) || hasLogical(LOGICAL_LIST);
   }
 
   boolean isMap() {
-    return element.getConverted_type() == ConvertedType.MAP
-        || element.getConverted_type() == ConvertedType.MAP_KEY_VALUE
-        || element.isSetLogicalType() && element.getLogicalType().isSetMAP();
+    return element.has(FooterFormat.CONVERTED_TYPE, CONVERTED_MAP)
+        || element.has(FooterFormat.CONVERTED_TYPE, CONVERTED_MAP_KEY_VALUE)
+        || hasLogical(LOGICAL_MAP);
+  }
+
+  private boolean hasLogical(int member) {
+    return element.has(FooterFormat.LOGICAL_TYPE)
+        && element.struct(FooterFormat.LOGICAL_TYPE).has(member);
+  }
+
+  boolean hasId() {
+    return element.has(FooterFormat.FIELD_ID);
+  }
+
+  int id() {
+    return (int) element.number(FooterFormat.FIELD_ID);
   }
 
   /** Returns a copy with another name and other children. */
   SchemaTree as(String name, List<SchemaTree> newChildren) {
-    SchemaElement changed = element.deepCopy();
-    changed.setName(name);
+    ThriftStruct changed = element.copy();
+    changed.put(FooterFormat.NAME, name);
     if (isGroup()) {
-      changed.setNum_children(newChildren.size());
+      changed.put(FooterFormat.CHILDREN, (long) newChildren.size());
     }
     return new SchemaTree(changed, newChildren, leaf);
   }
@@ -91,18 +111,18 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
   /** Returns a copy without field ids at any level. */
   SchemaTree withoutIds() {
     SchemaTree copy = as(name(), children.stream().map(SchemaTree::withoutIds).toList());
-    copy.element.unsetField_id();
+    copy.element.remove(FooterFormat.FIELD_ID);
     return copy;
   }
 
   /** Returns the list that a footer contains. */
-  List<SchemaElement> elements() {
-    List<SchemaElement> all = new ArrayList<>();
+  List<ThriftStruct> elements() {
+    List<ThriftStruct> all = new ArrayList<>();
     addTo(all);
     return all;
   }
 
-  private void addTo(List<SchemaElement> all) {
+  private void addTo(List<ThriftStruct> all) {
     all.add(element);
     children.forEach(child -> child.addTo(all));
   }

@@ -14,11 +14,11 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * Makes Spark fail for unreadable files that are rewritten. With a session's settings to ignore
- * missing or corrupt files, their rows would be lost.
+ * Makes Spark fail for unreadable files that are rewritten. Their rows would be lost in a session
+ * that ignores missing or corrupt files.
  *
- * <p>Source: Spark 4.0 to 4.2, FileSourceOptions.scala: a relation's options come before the
- * session's.
+ * <p>Source: Spark 4.0 to 4.2, FileSourceOptions.scala: the options of a relation come before the
+ * settings of the session.
  */
 public final class StrictFileRead {
   private static final Map<String, String> OPTIONS =

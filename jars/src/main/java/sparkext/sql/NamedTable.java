@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -142,6 +143,11 @@ final class NamedTable {
       throw ambiguity.sneakyThrow();
     }
     return table.snapshot();
+  }
+
+  /** Returns the place of the table's folder. */
+  Path path() {
+    return table.path();
   }
 
   /** Returns the relations that a SELECT from the name would read. */

@@ -148,6 +148,7 @@ final class Survey {
       return unreadable(wanted, wanted.failure);
     }
     NamedTable table = wanted.table.get();
+    SurveyedLogs.add(session, table.path());
     requireReadable(table);
     String name = table.readableName();
     Snapshot snapshot = table.snapshot();

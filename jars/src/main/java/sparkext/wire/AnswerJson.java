@@ -74,7 +74,7 @@ final class AnswerJson {
     }
   }
 
-  /** Returns the text of a schema in which numbers stand for columns of {@code assigned}. */
+  /** Returns the text of a schema. Numbers in the JSON are places in {@code assigned}. */
   private static String schemaString(JsonNode schema, Metadata assigned, String text)
       throws UsageTrackingException {
     if (!schema.path("fields").isArray()) {
