@@ -24,9 +24,9 @@ from delta_tables import NAME_MODE, TRACKED, set_properties
 from remote import Remote, both_sessions
 from report import Figure, Report, milliseconds
 
-SESSIONS = 8
+SESSIONS = 6
 """The number of pairs of sessions."""
-ROUNDS = 10
+ROUNDS = 8
 """The number of measurements of a statement in each pair of sessions."""
 WARMING = 3
 T = {3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}

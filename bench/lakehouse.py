@@ -29,9 +29,6 @@ NOT_DONE = 10
 COPIED_TABLES, FILES_OF_EACH = 100, 2
 PARALLEL = 4
 PAIRS = 3
-# The number of logs that Delta keeps in memory in the session of a command; ten times as many need
-# more than Spark's default memory of a driver.
-LOGS_OF_COMMANDS = {"spark.databricks.delta.delta.log.cacheSize": "1000"}
 COLUMNS = ", ".join(f"column_{number:02} DOUBLE" for number in range(10))
 VALUES = ", ".join(f"rand({number})" for number in range(10))
 BYTES_PER_ROW = 80  # random doubles, which do not compress
@@ -63,7 +60,7 @@ def run(folder: Path) -> Report:
     with both_sessions(home) as (ours, plain):
         free = removals_by_metadata(ours, plain, home / "free")
         copied = removals_by_copy(ours, home / "copied")
-    with one_session("plugin", home / "done", LOGS_OF_COMMANDS) as ours:
+    with one_session("plugin", home / "done") as ours:
         done = mostly_done(ours, home / "mostly-done")
     few, many = (memory(home / f"memory-{number}", number) for number in (TABLES, TABLES * MORE))
     rows = [(f"{number:,}", f"{megabytes:.0f} MB") for number, megabytes in (few, many)]
@@ -146,7 +143,7 @@ def mostly_done(ours: Remote, folder: Path) -> Pair:
 
 def memory(folder: Path, number: int) -> tuple[int, float]:
     """Returns a number of tables, and the live megabytes after their removal in a new session."""
-    with one_session("plugin", folder, LOGS_OF_COMMANDS) as ours:
+    with one_session("plugin", folder) as ours:
         tracked = written(ours, folder / "tracked", f"{NAME_MODE}, {TRACKED}", rows=100, files=1)
         ours.remove_column_mapping(copies(tracked, folder / "copies", number), PARALLEL)
         return number, ours.live_megabytes()

@@ -23,6 +23,7 @@ from spark_ext.model.assignment import (
     verify_and_update_metadata_change,
 )
 from spark_ext.model.column_mapping import (
+    MIN_PROTOCOL_VERSION,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
     satisfy_column_mapping_protocol,
@@ -40,6 +41,7 @@ from spark_ext.model.physical_schema import (
 )
 
 __all__ = [
+    "MIN_PROTOCOL_VERSION",
     "MIN_READER_VERSION",
     "MIN_WRITER_VERSION",
     "Protocol",

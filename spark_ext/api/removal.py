@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removes column mapping stage by stage, or raises before the first statement."""
+"""Removes column mapping stage by stage, and raises before a blocked stage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def remove(
         until: The last stage.
 
     Raises:
-        CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING.
+        CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING, if a wanted
+            stage is blocked, or if another writer undid a stage. `done` has the statements that
+            ran.
     """
     wanted = STAGES[: STAGES.index(until) + 1]
     done: list[StatementResult] = []

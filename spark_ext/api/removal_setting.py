@@ -24,11 +24,13 @@ _lock = Lock()
 def copying(spark: SparkSession) -> Iterator[None]:
     """Makes the body copy the files of untracked tables too, unless the session has the setting.
 
-    If several threads share a session, the last thread unsets the setting.
+    If several threads share a session, the last thread unsets the setting. A value that the user
+    sets meanwhile is kept.
     """
     session = _id(spark)
     with _lock:
-        ours = _removing[session] > 0 or spark.conf.get(REMOVAL, None) is None
+        value = spark.conf.get(REMOVAL, None)
+        ours = value is None or (value == REMOVAL_COPY and _removing[session] > 0)
         if ours:
             spark.conf.set(REMOVAL, REMOVAL_COPY)
             _removing[session] += 1
@@ -38,7 +40,7 @@ def copying(spark: SparkSession) -> Iterator[None]:
         if ours:
             with _lock:
                 _removing[session] -= 1
-                if not _removing[session]:
+                if not _removing[session] and spark.conf.get(REMOVAL, None) == REMOVAL_COPY:
                     spark.conf.unset(REMOVAL)
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,17 +11,16 @@ from typing import TYPE_CHECKING
 from spark_ext.api.progress import Progress, reported
 from spark_ext.api.refusals import condition_of, run
 from spark_ext.model.metadata import FileCount
+from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
+from spark_ext.model.schema import path_of
 from spark_ext.removal.stages import METADATA, REWRITE, RemovalStage
 from spark_ext.show.tables import cell
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-# Delta, DeltaOperations.scala, `RemoveColumnMapping`.
-REMOVAL = "REMOVE COLUMN MAPPING"
 _FIRST_LIMIT, _FACTOR = 10, 10
 
-_PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 _MAX_PARTS = 3
 
 
@@ -131,7 +129,7 @@ class StatementRunner:
             rewritten = FileCount(removal.num_files, removal.size_in_bytes)
             return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}
         newer = history_since(self._spark, after["sqlName"], version)
-        done = next((row for row in newer if row["operation"] == REMOVAL), None)
+        done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
         return {} if done is None else removal_counts(done["operationMetrics"] or {})
 
 
@@ -157,7 +155,7 @@ def history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]
     Source:
         Delta 4.4.0, DeltaSqlParser.scala, `visitTableIdentifier`.
     """
-    if len(_PART.findall(name)) > _MAX_PARTS:
+    if len(path_of(name)) > _MAX_PARTS:
         return
     limit, known = _FIRST_LIMIT, 0
     while True:

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
 # The options of a builder replace those of the file, and `configure` adds to the builder's.
 _ADDED_TO = (PACKAGES, JARS, EXTENSIONS, CATALOG, DRIVER_PYTHON)
-_OWN = {
+_QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # Delta keeps 10,000 logs in memory, each with a copy of Hadoop's settings.
-    "spark.databricks.delta.delta.log.cacheSize": "1000",
 }
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
@@ -57,7 +55,7 @@ def own_session(name: str, own: Mapping[str, str] = NO_SETTINGS) -> Iterator[Spa
         if key in settings:
             builder.config(key, settings[key])
     if is_ours:
-        for key, value in {**_OWN, **own}.items():
+        for key, value in {**_QUIET, **own}.items():
             builder.config(key, settings.get(key, value))
     spark = configure(builder).getOrCreate()
     try:

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spark_ext.erasure.dropped_columns import dropped_column, newest_first
+from spark_ext.erasure.dropped_columns import counted, dropped_column, newest_first
 from spark_ext.erasure.name_resolver import Resolved, UnknownColumn
-from spark_ext.erasure.names import KnownNames, known_names
+from spark_ext.erasure.names import NamesBeforeHistory, names_before_history
 from spark_ext.erasure.traces import FoundTraces, Traces, traces
 from spark_ext.history.lifetimes import Lifetime, column_lifetimes
 from spark_ext.log.actions import MISSING
 from spark_ext.log.folder import TableFolder
-from spark_ext.log.replay import CLONE, State, states
+from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.erasure import (
     ERASED,
@@ -26,7 +26,6 @@ from spark_ext.model.erasure import (
     LiveColumn,
     NameInLog,
 )
-from spark_ext.model.metadata import FileCount
 from spark_ext.model.name_pattern import NamePattern
 from spark_ext.model.schema import Path, path_of, quoted
 
@@ -40,7 +39,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
     found = states(folder.log)
     lifetimes = column_lifetimes(found)
     everywhere = traces(folder, found, lifetimes)
-    names = known_names(folder, found, lifetimes)
+    names = names_before_history(folder, found, lifetimes)
     asked = _Asked(folder, names)
     dropped = [column for column in everywhere.of if asked.is_wanted(names.of(column))]
     live = asked.live(lifetimes)
@@ -49,10 +48,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
         column: dropped_column(folder, column, everywhere.of[column], everywhere, table=found[-1])
         for column in (*dropped, *unnamed)
     }
-    unknown = FileCount(
-        sum(files.num_files for files in everywhere.unknown_files),
-        sum(files.size_in_bytes for files in everywhere.unknown_files),
-    )
+    unknown = counted(everywhere.unknown_files)
     unknown_log_files = sum(files.num_files for files in everywhere.unknown_log_files)
     unknown_schemas = sum(state.metadata.schema is None for state in found)
     is_unknown = bool(unnamed or unknown.num_files or unknown_log_files or unknown_schemas)
@@ -87,7 +83,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
 class _Asked:
     """The requested column."""
 
-    def __init__(self, folder: TableFolder, names: KnownNames) -> None:
+    def __init__(self, folder: TableFolder, names: NamesBeforeHistory) -> None:
         self._names = names
         self._pattern = (
             None if folder.column is None else NamePattern(folder.column, path_of(folder.name))
@@ -147,7 +143,7 @@ def _unnamed(
     If the whole log has no column mapping, a column never had another name than in files.
     """
     has_only_names = found[0].version == 0 and not any(
-        state.is_mapped or state.operation in (CLONE, None) for state in found
+        state.is_mapped or state.may_bring_mapped_files for state in found
     )
     if has_only_names:
         return []
@@ -159,14 +155,14 @@ def _unnamed(
     ]
 
 
-def _live(column: Lifetime, names: KnownNames) -> LiveColumn:
+def _live(column: Lifetime, names: NamesBeforeHistory) -> LiveColumn:
     last = column.last
     former = [path for path in (*names.former.get(column, ()), *column.paths) if path != last.path]
     return LiveColumn(
         quoted(last.path),
         tuple(map(quoted, former)),
         quoted(last.physical_path),
-        last.id if type(last.id) is int else None,
+        last.known_id,
     )
 
 
@@ -182,14 +178,8 @@ def _forgotten_ids(found: Sequence[State]) -> int | None:
     highest = last.max_column_id
     if not last.is_mapped or highest is None:
         return None
-    known = {
-        id
-        for state in found
-        for column in state.columns
-        for id in (column.id, *column.nested_ids.values())
-        if type(id) is int and 1 <= id <= highest
-    }
-    return highest - len(known)
+    ids = {id for state in found for id in state.ids if type(id) is int and 1 <= id <= highest}
+    return highest - len(ids)
 
 
 def _files_read(folder: TableFolder) -> Iterator[FilesRead]:

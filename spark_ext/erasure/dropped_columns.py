@@ -74,11 +74,11 @@ def dropped_column(
     return DroppedColumn(
         **_column(column),
         gone=not (of.files or of.statistics or of.log_files or unknown or unknown_log),
-        live_files=_counted(own, LIVE),
-        removed_files=_counted(own, REMOVED),
-        change_data_files=_counted(own, CHANGE_DATA),
-        untracked_files=_counted(own, UNTRACKED),
-        unknown_files=_counted(unknown),
+        live_files=counted(own, LIVE),
+        removed_files=counted(own, REMOVED),
+        change_data_files=counted(own, CHANGE_DATA),
+        untracked_files=counted(own, UNTRACKED),
+        unknown_files=counted(unknown),
         source_files=tuple(sorted({f.source for f in of.files if f.source is not None})),
         live_statistics=of.statistics,
         commits=_number(of.log_files, COMMIT),
@@ -107,7 +107,7 @@ def _column(column: Resolved | None) -> dict[str, Any]:
         "path": quoted(last.path),
         "former_paths": tuple(map(quoted, former)),
         "physical_path": quoted(last.physical_path),
-        "id": last.id if type(last.id) is int else None,
+        "id": last.known_id,
         "type": type_name(last.field["type"]),
         "version": None if commit is None else commit.version,
         "timestamp": None if commit is None else commit.time,
@@ -127,7 +127,8 @@ def _versions(column: Resolved | None, log: TableLog) -> dict[str, Any]:
     }
 
 
-def _counted(files: Iterable[FileGroup], kind: str | None = None) -> FileCount:
+def counted(files: Iterable[FileGroup], kind: str | None = None) -> FileCount:
+    """Returns the number and size of the files of a kind or of all files."""
     chosen = [each for each in files if kind is None or each.kind == kind]
     return FileCount(
         sum(each.num_files for each in chosen), sum(each.size_in_bytes for each in chosen)

@@ -14,7 +14,8 @@ from typing import Final
 from spark_ext.history.lifetimes import Lifetime
 from spark_ext.log.actions import LoggedMetadata, ParquetColumn
 from spark_ext.log.known_names import KnownNames
-from spark_ext.log.replay import Column, State, columns_of
+from spark_ext.log.replay import State
+from spark_ext.model.columns import Column, columns_of
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.schema import DataType, Path, inner_types, lower
 

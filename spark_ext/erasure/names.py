@@ -14,16 +14,15 @@ from spark_ext.history.lifetimes import Lifetime
 from spark_ext.log import actions
 from spark_ext.log.actions import Commit
 from spark_ext.log.folder import TableFolder
-from spark_ext.log.replay import State, columns_of
+from spark_ext.log.replay import State
+from spark_ext.model.columns import columns_of
 from spark_ext.model.erasure import NameInLog
+from spark_ext.model.operations import DROP_COLUMNS, RENAME_COLUMN
 from spark_ext.model.schema import Path, lower, path_of, quoted
-
-# Delta 4.4.0, DeltaOperations.scala.
-_DROP, _RENAME = "DROP COLUMNS", "RENAME COLUMN"
 
 
 @dataclass
-class KnownNames:
+class NamesBeforeHistory:
     """The names of columns from before the known history.
 
     Args:
@@ -41,10 +40,16 @@ class KnownNames:
         physical = (known.physical_path for _, known in column.columns)
         return tuple(dict.fromkeys([*self.former.get(column, ()), *column.paths, *physical]))
 
+    def add(self, path: Path, commit: Commit) -> None:
+        """Adds a name that the operation of a commit has."""
+        time: Any = commit.time  # the JVM makes a timestamp of the milliseconds
+        name = NameInLog(quoted(path), commit.version, time, str(commit.operation))
+        self.others.setdefault(path, name)
 
-def known_names(
+
+def names_before_history(
     folder: TableFolder, states: Sequence[State], lifetimes: Sequence[Lifetime]
-) -> KnownNames:
+) -> NamesBeforeHistory:
     """Returns the names that commits and files of the log have from before the known history.
 
     Log cleanup may keep the commit that dropped a column, and delete every schema that has it.
@@ -53,7 +58,7 @@ def known_names(
     Source:
         Delta 4.4.0, MetadataCleanup.scala; DeltaOperations.scala, `DropColumns`, `RenameColumn`.
     """
-    names = KnownNames()
+    names = NamesBeforeHistory()
     oldest = states[0]
     now = {
         lower(lifetime.columns[0][1].path): lifetime
@@ -71,13 +76,12 @@ def known_names(
     return names
 
 
-def _add_names(commit: Commit, now: dict[Path, Lifetime], names: KnownNames) -> None:
+def _add_names(commit: Commit, now: dict[Path, Lifetime], names: NamesBeforeHistory) -> None:
     """Adds the names before a commit. `now` has the columns after it, and before it afterwards."""
-    time: Any = commit.time  # the JVM makes a timestamp of the milliseconds
-    if commit.operation == _DROP:
+    if commit.operation == DROP_COLUMNS:
         for path in _dropped(commit.parameters):
-            names.others.setdefault(path, NameInLog(quoted(path), commit.version, time, _DROP))
-    elif commit.operation == _RENAME:
+            names.add(path, commit)
+    elif commit.operation == RENAME_COLUMN:
         old, new = (_path(commit.parameters.get(key)) for key in ("oldColumnPath", "newColumnPath"))
         moved = {path: now[path] for path in now if path[: len(new)] == lower(new)}
         for path, lifetime in moved.items():
@@ -85,7 +89,7 @@ def _add_names(commit: Commit, now: dict[Path, Lifetime], names: KnownNames) -> 
             names.former[lifetime].insert(0, before)
             now[lower(before)] = now.pop(path)
         if old and not moved:
-            names.others.setdefault(old, NameInLog(quoted(old), commit.version, time, _RENAME))
+            names.add(old, commit)
 
 
 def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:

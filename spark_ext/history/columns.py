@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spark_ext.log.actions import Commit, TableLog
-from spark_ext.log.replay import Column, State, columns_of, states
+from spark_ext.log.replay import State, states
 from spark_ext.model.changes import identity
+from spark_ext.model.columns import Column, columns_of
 from spark_ext.model.schema import EMPTY_SCHEMA, Path, Schema, differing
 
 ADD, DROP, RENAME = "add", "drop", "rename"
@@ -111,17 +112,17 @@ class _Changing:
         version = None if commit is None else commit.version
         for column in change.dropped:
             self.columns.pop(column.path, None)  # a broken schema has a name twice
-            self.events.append(ColumnEvent(commit, DROP, _id(column), column.path, None))
+            self.events.append(ColumnEvent(commit, DROP, column.known_id, column.path, None))
         # A path may pass from one column to another within a commit.
         known = [self.columns.pop(old.path, _UNKNOWN) for old, _ in change.kept]
         for (old, new), versions in zip(change.kept, known, strict=True):
             if old.path[-1] != new.path[-1]:
-                self.events.append(ColumnEvent(commit, RENAME, _id(new), old.path, new.path))
+                self.events.append(ColumnEvent(commit, RENAME, new.known_id, old.path, new.path))
                 versions = ColumnVersions(versions.added, version)
             self.columns[new.path] = versions
         for column in change.added:
             self.columns[column.path] = ColumnVersions(version)
-            self.events.append(ColumnEvent(commit, ADD, _id(column), None, column.path))
+            self.events.append(ColumnEvent(commit, ADD, column.known_id, None, column.path))
 
 
 def difference(before: State | None, after: State) -> Difference:
@@ -151,14 +152,9 @@ def _schema(state: State | None) -> Schema:
 
 
 def _mapped_key(column: Column) -> tuple[int, Path] | None:
-    id = _id(column)
+    id = column.known_id
     return None if id is None else identity(id, column.physical_path)
 
 
 def _named_key(column: Column) -> Path:
     return column.path
-
-
-def _id(column: Column) -> int | None:
-    """Returns a column's id; None if it is not an integer."""
-    return column.id if type(column.id) is int else None

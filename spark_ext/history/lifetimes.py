@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spark_ext.history.columns import difference
-from spark_ext.log.replay import CLONE, RESTORE, Column, State
+from spark_ext.log.replay import State
+from spark_ext.model.columns import Column
+from spark_ext.model.operations import CLONE, RESTORE
 from spark_ext.model.schema import Path
 
 

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.named_table import sql_name
 from spark_ext.api.refusals import described
-from spark_ext.api.statements import (
-    REMOVAL,
-    StatementResult,
-    history_since,
-    removal_counts,
-)
+from spark_ext.api.statements import StatementResult, history_since, removal_counts
 from spark_ext.lakehouse import results
 from spark_ext.lakehouse.goals import Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable
 from spark_ext.lakehouse.results import TableResult
 from spark_ext.model.metadata import FileCount
+from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
 from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.survey import SurveyedTable
 
@@ -207,7 +203,7 @@ def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
     """
     ended = attempt.started + attempt.seconds
     commits = history_since(spark, sql_name(spark, attempt.planned.table), version)
-    removals = (each for each in commits if each["operation"] == REMOVAL)
+    removals = (each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING)
     return [each for each in removals if each["timestamp"].timestamp() <= ended]
 
 

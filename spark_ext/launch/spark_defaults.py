@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads `spark-defaults.conf` for a command that adds to its values before a JVM starts."""
+"""Reads `spark-defaults.conf` for a command that adds to its values before a JVM starts.
+
+Spark itself reads the file in the JVM. A value that the command sets replaces the value in the
+file, so the command must know the value first.
+"""
 
 from __future__ import annotations
 

@@ -88,11 +88,11 @@ class KnownNames:
     def _types_by_id(self) -> dict[object, DataType | str | None]:
         newest = self.states[-1]
         types = {column.id: column.field["type"] for column in newest.columns}
-        return dict.fromkeys(_ids(newest)) | types
+        return dict.fromkeys(newest.ids) | types
 
     @cached_property
     def _former_ids(self) -> set[object]:
-        return {id for state in self._relevant_states if state.is_mapped for id in _ids(state)}
+        return {id for state in self._relevant_states if state.is_mapped for id in state.ids}
 
     @cached_property
     def _internal(self) -> frozenset[str]:
@@ -116,7 +116,3 @@ def _typed(state: State) -> Iterator[tuple[Path, DataType | str]]:
     """Yields the paths in files of columns, elements, keys and values, with their types."""
     for column in state.columns:
         yield from inner_types(state.name_in_files(column), column.field["type"])
-
-
-def _ids(state: State) -> set[object]:
-    return {id for column in state.columns for id in (column.id, *column.nested_ids.values())}

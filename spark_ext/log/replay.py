@@ -6,51 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
-from spark_ext.model.column_mapping import field_metadata, has_physical_name, physical_name
+from spark_ext.model.columns import Column, columns_of
 from spark_ext.model.keys import (
-    CATALOG_MANAGED_FEATURES,
-    COLUMN_ID,
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
     HAS_DROPPED_OR_RENAMED,
     MAX_COLUMN_ID,
     MODE_NONE,
-    NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
-from spark_ext.model.schema import Field, Path, Schema, lower, walk
+from spark_ext.model.operations import CLONE, CONVERT, RESTORE
+from spark_ext.model.schema import Path, lower
 from spark_ext.model.usage import parsed_flag
-
-# Delta, DeltaOperations.scala. RESTORE and CLONE add columns with the ids and names of another
-# version or table; CLONE and CONVERT add files with columns that the log never had.
-CLONE: Final = "CLONE"
-CONVERT: Final = "CONVERT"
-RESTORE: Final = "RESTORE"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a version, at any level.
-
-    Args:
-        physical_path: The names in data files, whether column mapping is on or not.
-        id: The value in the schema, of any type; None without one.
-    """
-
-    path: Path
-    physical_path: Path
-    id: Any
-    has_physical_name: bool
-    field: Field
-
-    @property
-    def nested_ids(self) -> Mapping[str, Any]:
-        """Returns the ids of its elements, keys and values by path; empty if invalid."""
-        ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
-        return ids if isinstance(ids, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -86,7 +56,7 @@ class State:
     @property
     def is_catalog_managed(self) -> bool:
         """Returns whether a catalog ratifies the commits of the table, and maintains it."""
-        return any(map(self.protocol.has_writer_feature, CATALOG_MANAGED_FEATURES))
+        return bool(self.protocol.catalog_managed_features)
 
     @property
     def flag(self) -> bool | None:
@@ -119,6 +89,11 @@ class State:
         """Returns whether files may come from another table, as by an unknown operation."""
         return self.operation in (None, CLONE, CONVERT)
 
+    @property
+    def may_bring_mapped_files(self) -> bool:
+        """Returns whether files may have physical names of another table; CONVERT has none."""
+        return self.operation in (None, CLONE)
+
     def name_in_files(self, column: Column) -> Path:
         """Returns the path by which readers find a column in data files, in lower case.
 
@@ -135,26 +110,16 @@ class State:
             found.setdefault(self.name_in_files(column), column)
         return found
 
+    @property
+    def ids(self) -> list[Any]:
+        """Returns the ids of columns, elements, keys and values, which may have any type."""
+        return [id for column in self.columns for id in (column.id, *column.nested_ids.values())]
+
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Returns every column, parents first; empty if the schema cannot be read."""
         schema = self.metadata.schema
         return () if schema is None else columns_of(schema)
-
-
-def columns_of(schema: Schema) -> tuple[Column, ...]:
-    """Returns every column of a schema, parents first."""
-    physical = walk(schema, name=physical_name)
-    return tuple(
-        Column(
-            path=path,
-            physical_path=physical_path,
-            id=field_metadata(field).get(COLUMN_ID),
-            has_physical_name=has_physical_name(field),
-            field=field,
-        )
-        for (path, field), (physical_path, _) in zip(walk(schema), physical, strict=True)
-    )
 
 
 def states(log: TableLog) -> tuple[State, ...]:

@@ -31,6 +31,7 @@ from spark_ext.model.column_mapping import (
     nested_column_ids,
     physical_name,
     schema_has_column_mapping_metadata,
+    supported_mode,
 )
 from spark_ext.model.keys import (
     COLUMN_ID,
@@ -58,6 +59,9 @@ from spark_ext.model.schema import (
 def allow_mapping_mode_change(old_mode: str, new_mode: str) -> bool:
     """Returns whether a table may change its column mapping mode.
 
+    Raises:
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
+
     Source:
         `allowMappingModeChange`; the removal of column mapping is allowed by default.
 
@@ -65,7 +69,8 @@ def allow_mapping_mode_change(old_mode: str, new_mode: str) -> bool:
         >>> allow_mapping_mode_change("none", "name"), allow_mapping_mode_change("name", "id")
         (True, False)
     """
-    return old_mode == new_mode or new_mode == MODE_NONE or (old_mode, new_mode) == _UPGRADE
+    change = supported_mode(old_mode), supported_mode(new_mode)
+    return change[0] == change[1] or change[1] == MODE_NONE or change == _UPGRADE
 
 
 _UPGRADE = MODE_NONE, MODE_NAME

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from spark_ext.model.column_mapping import column_id, has_column_id, physical_name
-from spark_ext.model.schema import Field, Path, Schema, differing, walk
+from spark_ext.model.column_mapping import column_id, has_column_id
+from spark_ext.model.columns import Column, columns_of
+from spark_ext.model.schema import Path, Schema, differing, walk
 
 
 @dataclass(frozen=True)
@@ -25,12 +24,6 @@ class ColumnChanges:
     added: tuple[Path, ...] = ()
     dropped: tuple[Path, ...] = ()
     renamed: tuple[tuple[Path, Path], ...] = ()
-
-
-class _Column(NamedTuple):
-    path: Path
-    physical_path: Path
-    field: Field
 
 
 def column_changes(old: Schema, new: Schema) -> ColumnChanges:
@@ -61,11 +54,11 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
         ((('b',), ('c',)),)
     """
     old, new = differing(old, new)
-    after = {_identity(column): column for column in _columns(new) if has_column_id(column.field)}
+    after = {_identity(column): column for column in columns_of(new) if has_column_id(column.field)}
     before = set()
     dropped: list[Path] = []
     renamed: list[tuple[Path, Path]] = []
-    for column in _columns(old):
+    for column in columns_of(old):
         same = after.get(_identity(column)) if has_column_id(column.field) else None
         if same is None:
             dropped.append(column.path)
@@ -73,7 +66,7 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
         before.add(same.path)
         if same.field["name"] != column.field["name"]:
             renamed.append((column.path, same.path))
-    added = tuple(column.path for column in _columns(new) if column.path not in before)
+    added = tuple(column.path for column in columns_of(new) if column.path not in before)
     return ColumnChanges(added, tuple(dropped), tuple(renamed))
 
 
@@ -92,11 +85,5 @@ def dropped_paths(old: Schema, new: Schema) -> tuple[Path, ...]:
     return tuple(path for path, _ in walk(old) if path not in kept)
 
 
-def _columns(schema: Schema) -> Iterator[_Column]:
-    physical = walk(schema, name=physical_name)
-    for (path, field), (physical_path, _) in zip(walk(schema), physical, strict=True):
-        yield _Column(path, physical_path, field)
-
-
-def _identity(column: _Column) -> tuple[int, Path]:
+def _identity(column: Column) -> tuple[int, Path]:
     return identity(column_id(column.field), column.physical_path)

@@ -35,9 +35,10 @@ INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
 SUPPORTED_MODES = (MODE_NONE, MODE_NAME, MODE_ID)
 
-# Source: `MIN_READER_VERSION`, `MIN_WRITER_VERSION` of earlier releases; TableFeatureProtocolUtils
-# for the other two.
+# Source: `MIN_READER_VERSION`, `MIN_WRITER_VERSION` and `MIN_PROTOCOL_VERSION` of earlier releases;
+# TableFeatureProtocolUtils for the other two.
 MIN_READER_VERSION, MIN_WRITER_VERSION = 2, 5
+MIN_PROTOCOL_VERSION = Protocol(MIN_READER_VERSION, MIN_WRITER_VERSION)
 _FEATURES_READER, _FEATURES_WRITER = 3, 7
 
 
@@ -55,7 +56,11 @@ def mode_of(configuration: Mapping[str, str]) -> str:
         >>> mode_of({"delta.columnMapping.mode": "Name"})
         'name'
     """
-    mode = configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)
+    return supported_mode(configuration.get(COLUMN_MAPPING_MODE, MODE_NONE))
+
+
+def supported_mode(mode: str) -> str:
+    """Returns a column mapping mode in lower case. Raises as `mode_of`."""
     if mode.lower() not in SUPPORTED_MODES:
         raise UnsupportedModeError(mode=mode, supportedModes=", ".join(SUPPORTED_MODES))
     return mode.lower()

@@ -107,6 +107,10 @@ INTERNAL_COLUMNS: Final = frozenset(
     }
 )
 
+# The metadata of the columns in which Delta writes row ids and row commit versions. Their names are
+# the table's own. Delta, RowId.scala and RowCommitVersion.scala, `isValid`.
+ROW_TRACKING_MARKS: Final = ("__row_id_metadata_col", "__row_commit_version_metadata_col")
+
 # The two internal columns that replace a table's column without an error. For the others, Spark or
 # Delta raise an error. Spark, ParquetFileFormat.scala, `ROW_INDEX_TEMPORARY_COLUMN_NAME`; Delta,
 # CDCReader.scala, `CDC_PARTITION_COL`.

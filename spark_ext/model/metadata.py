@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from spark_ext.model.keys import CATALOG_MANAGED_FEATURES
 from spark_ext.model.schema import EMPTY_SCHEMA, Schema
 
 _EMPTY_CONFIGURATION: Mapping[str, str] = MappingProxyType({})
@@ -58,6 +59,11 @@ class Protocol:
     def has_writer_feature(self, feature: str) -> bool:
         """Returns whether the protocol lists a feature for writers."""
         return feature in (self.writer_features or ())
+
+    @property
+    def catalog_managed_features(self) -> tuple[str, ...]:
+        """The features by which a catalog ratifies the commits of a table, and maintains it."""
+        return tuple(sorted(filter(self.has_writer_feature, CATALOG_MANAGED_FEATURES)))
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_ext.model.column_mapping import physical_name
-from spark_ext.model.schema import Path, Schema, lower, walk
+from spark_ext.model.columns import columns_of
+from spark_ext.model.schema import Path, Schema, lower
 
 
 def misleading_names(schema: Schema) -> Mapping[Path, Path]:
@@ -29,8 +29,7 @@ def misleading_names(schema: Schema) -> Mapping[Path, Path]:
     """
     by_physical_path: dict[Path, Path] = {}
     looked_for: dict[Path, Path] = {}
-    physical = walk(schema, name=physical_name)
-    for (path, field), (physical_path, _) in zip(walk(schema), physical, strict=True):
+    for path, physical_path, field in columns_of(schema):
         by_physical_path.setdefault(lower(physical_path), path)
         looked_for[path] = lower((*physical_path[:-1], field["name"]))
     return {

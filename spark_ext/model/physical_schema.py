@@ -30,7 +30,9 @@ from spark_ext.model.column_mapping import (
     mode_of,
     physical_name,
     renamed_path,
+    supported_mode,
 )
+from spark_ext.model.columns import columns_of
 from spark_ext.model.keys import (
     COLLATIONS,
     COLUMN_MAPPING_METADATA_KEYS,
@@ -40,6 +42,7 @@ from spark_ext.model.keys import (
     NESTED_COLUMN_IDS,
     PARQUET_FIELD_ID,
     PARQUET_NESTED_FIELD_IDS,
+    ROW_TRACKING_MARKS,
 )
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Field, Path, Schema, lower, map_fields, walk
@@ -52,11 +55,13 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
         schema: The logical schema, possibly without metadata.
         reference_schema: The table's schema with its metadata. Paths are compared without letter
             case.
-        mode: The table's column mapping mode. The mode `none` returns `schema` itself.
+        mode: The table's column mapping mode, in any letter case. The mode `none` returns `schema`
+            itself.
 
     Raises:
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
         ColumnNotResolvedError: DELTA_CANNOT_RESOLVE_COLUMN, for a column that is neither in
-            `reference_schema` nor one of `INTERNAL_COLUMNS`.
+            `reference_schema` nor internal to Delta.
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
         MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
 
@@ -69,6 +74,7 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
         >>> physical["fields"][0]["name"]
         'col-3f2a'
     """
+    mode = supported_mode(mode)
     if mode == MODE_NONE:
         return schema
     columns = {lower(path): field for path, field in walk(reference_schema)}
@@ -79,12 +85,24 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
             check_mapped(column, path, mode)
             metadata = get_column_mapping_metadata(column, mode)
             return _renamed(field, column, metadata)
-        if field["name"].lower() in INTERNAL_COLUMNS:
+        if _is_internal(field):
             return field
         names = ", ".join(f"`{'.'.join(known)}`" for known, _ in walk(reference_schema))
         raise ColumnNotResolvedError(columnName=".".join(path), schema=names)
 
     return map_fields(schema, physical)
+
+
+def _is_internal(field: Field) -> bool:
+    """Returns whether Delta adds a field to the schema of files by itself.
+
+    Source:
+        `isInternalField`, which also wants the marks that Spark sets together with these keys.
+    """
+    metadata = field_metadata(field)
+    return field["name"].lower() in INTERNAL_COLUMNS or any(
+        metadata.get(key) is True for key in ROW_TRACKING_MARKS
+    )
 
 
 def rename_columns(schema: Schema) -> Schema:
@@ -118,6 +136,7 @@ def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
     """Returns the metadata that a field has in the schema of data files.
 
     Raises:
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
         MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
 
@@ -129,6 +148,7 @@ def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
         >>> get_column_mapping_metadata(field, "name")["parquet.field.id"]
         1
     """
+    mode = supported_mode(mode)
     if mode == MODE_NONE:
         return field_metadata(_without_mapping(field))
     check_mapped(field, (field["name"],), mode)
@@ -191,8 +211,7 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
     mode = mode_of(metadata.configuration)
     ids: set[int] = set()
     physical_paths: set[Path] = set()
-    physical = walk(metadata.schema, name=physical_name)
-    for (path, field), (physical_path, _) in zip(walk(metadata.schema), physical, strict=True):
+    for path, physical_path, field in columns_of(metadata.schema):
         name = ".".join(path)
         check_mapped(field, path, mode)
         if column_id(field) in ids:

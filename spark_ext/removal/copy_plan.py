@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
 from spark_ext.model.column_mapping import column_id, mode_of, physical_name
+from spark_ext.model.columns import columns_of
 from spark_ext.model.keys import (
     ALIGNING,
     CHANGE_FEED_COLUMNS,
@@ -17,7 +18,7 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_mapped
-from spark_ext.model.schema import DataType, Field, Path, lower, walk
+from spark_ext.model.schema import DataType, Field, Path, lower
 
 ColumnPlan = dict[str, Any]
 
@@ -112,8 +113,7 @@ def _check_unique(table: TableMetadata) -> None:
     mode = mode_of(table.configuration)
     ids: set[tuple[Path, int]] = set()
     paths: set[Path] = set()
-    physical = walk(table.schema, name=physical_name)
-    for (path, field), (physical_path, _) in zip(walk(table.schema), physical, strict=True):
+    for path, physical_path, field in columns_of(table.schema):
         check_mapped(field, path, mode)
         name = ".".join(path)
         lowered = lower(physical_path)

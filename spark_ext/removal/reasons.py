@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
-    has_physical_name,
     physical_name,
 )
 from spark_ext.model.keys import (
-    CATALOG_MANAGED_FEATURES,
     CHECKPOINT_PROTECTION_FEATURE,
     DEFAULT_TRUNCATE_HISTORY_RETENTION,
     ICEBERG_COMPAT_ENABLED,
@@ -128,11 +126,7 @@ def hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
 
 
 def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
-    return {
-        path: physical_name(field)
-        for path, field in walk(metadata.schema)
-        if has_physical_name(field)
-    }
+    return {path: physical_name(field) for path, field in walk(metadata.schema)}
 
 
 def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
@@ -151,7 +145,7 @@ def reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
 
 def catalog_managed(protocol: Protocol) -> Iterable[Reason]:
     """Yields the feature of a table that a catalog manages."""
-    for feature in sorted(CATALOG_MANAGED_FEATURES & (protocol.writer_features or frozenset())):
+    for feature in protocol.catalog_managed_features:
         yield Reason(CATALOG_MANAGED, feature)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from spark_ext.errors import ReservedColumnNameError
 from spark_ext.model.column_mapping import (
-    has_physical_name,
     is_mapped,
     mode_of,
     physical_name,
@@ -62,7 +61,7 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Rewrit
     if flag(table) is not False:
         reasons.append(RewriteReason(HAS_DROPPED_OR_RENAMED))
     for path, field in walk(table.schema):
-        if has_physical_name(field) and physical_name(field) != field["name"]:
+        if physical_name(field) != field["name"]:
             reasons.append(RewriteReason(PHYSICAL_NAME_DIFFERS, path))
     if not reasons and mode_of(table.configuration) == MODE_ID:
         reasons.append(RewriteReason(FILES_READ_BY_ID))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from spark_ext.model.column_mapping import has_physical_name, mode_of, physical_name
+from spark_ext.model.column_mapping import mode_of, physical_name
 from spark_ext.model.former_ids import aligning_mode
 from spark_ext.model.keys import ALIGNING, FEATURE_NAME
 from spark_ext.model.metadata import TableFacts
@@ -99,9 +99,7 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
         tracked=tracked,
         has_dropped_or_renamed=flag(metadata) is not False if tracked else None,
         num_columns=len(fields),
-        num_other_names=sum(
-            has_physical_name(field) and physical_name(field) != field["name"] for field in fields
-        ),
+        num_other_names=sum(physical_name(field) != field["name"] for field in fields),
         num_files=facts.files.num_files,
         size_in_bytes=facts.files.size_in_bytes,
         **costs,

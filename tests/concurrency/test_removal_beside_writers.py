@@ -569,6 +569,26 @@ def test_removal_fails_after_the_timeout_and_deletes_its_copies(
     assert len(parquet_files(table) - files) == 1
 
 
+def test_conflict_names_the_last_commit_when_its_writer_gave_no_operation(
+    table: Table, conf: SetConf
+) -> None:
+    used(table)
+    conf(TIMEOUT, "0s")
+
+    def without_operation(table: Table) -> None:
+        action = {"txn": {"appId": "x", "version": 1}}
+        file = table.path / "_delta_log" / f"{table.log.version + 1:020}.json"
+        file.write_text(json.dumps(action))
+
+    with refusal(CONFLICT) as refused:
+        error = remove_beside(table, in_turn(WRITERS["append"], without_operation))
+        assert error is not None
+        raise error
+
+    told = refused.value.getMessageParameters()
+    assert (int(told["version"]), told["operation"]) == (table.log.version, "unknown")
+
+
 @pytest.mark.broken_table("file_unreadable")
 def test_unreadable_file_in_the_second_round_fails_the_removal_and_deletes_its_copies(
     table: Table,

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_ext.column_mapping import check_column_id_and_physical_name_assignments
 from spark_ext.errors import SparkExtError
 from spark_ext.model.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_column_id_and_physical_name_assignments
 from spark_ext.model.schema import Schema
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from tests.differential.fixed_schemas import COMPARISON, FIXED, on_schemas

@@ -10,21 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_ext.column_mapping import (
+    Protocol,
+    TableMetadata,
+    create_physical_schema,
+    drop_column_mapping_metadata,
+    get_column_mapping_metadata,
+    satisfy_column_mapping_protocol,
+    supported_modes,
+)
 from spark_ext.errors import SparkExtError, UnsupportedModeError
 from spark_ext.model.column_mapping import (
-    SUPPORTED_MODES,
     find_max_column_id,
     mode_of,
     physical_name,
-    satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
-from spark_ext.model.metadata import Protocol, TableMetadata
-from spark_ext.model.physical_schema import (
-    create_physical_schema,
-    drop_column_mapping_metadata,
-)
 from spark_ext.model.schema import Path, Schema, map_fields, walk
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal
 from tests.differential.fixed_schemas import COMPARISON, EMPTY, on_schemas
@@ -81,7 +83,7 @@ class TestRefusals:
         # Only the text of Delta's error names the column.
         assert without_column(ours) == without_column(theirs)
 
-    @pytest.mark.parametrize("mode", ["nom", "", "names"])
+    @pytest.mark.parametrize("mode", ["Nom", "", "names"])
     def test_unknown_mode_is_refused_by_both(self, delta: DeltaFunctions, mode: str) -> None:
         with pytest.raises(DeltaRefusal) as theirs:
             delta.mode_of({COLUMN_MAPPING_MODE: mode})
@@ -91,6 +93,20 @@ class TestRefusals:
         # Delta has no condition here, and this condition for a null mode.
         assert theirs.value.condition is None
         assert ours.value.condition == "DELTA_MODE_NOT_SUPPORTED"
+        assert ours.value.params == {"mode": mode, "supportedModes": "none, name, id"}
+
+    def test_unknown_mode_of_a_schema_is_refused_by_both(self, delta: DeltaFunctions) -> None:
+        schema = struct({"a": "1 p"})
+        (field,) = schema["fields"]
+
+        with pytest.raises(DeltaRefusal):
+            delta.create_physical_schema(schema, schema, "nom")
+        with pytest.raises(UnsupportedModeError):
+            create_physical_schema(schema, schema, "nom")
+        with pytest.raises(DeltaRefusal):
+            delta.column_mapping_metadata(field, "nom")
+        with pytest.raises(UnsupportedModeError):
+            get_column_mapping_metadata(field, "nom")
 
 
 class TestSchemas:
@@ -132,7 +148,7 @@ class TestSchemas:
         assert schema_has_column_mapping_metadata(marked) == has_metadata
         assert drop_column_mapping_metadata(marked) == delta.drop_column_mapping_metadata(marked)
 
-    @pytest.mark.parametrize("mode", SUPPORTED_MODES)
+    @pytest.mark.parametrize("mode", supported_modes)
     @on_schemas
     def test_physical_schema_is_that_of_delta(
         self, delta: DeltaFunctions, mode: str, schema: Schema
@@ -177,9 +193,35 @@ class TestSchemas:
         assert delta.create_physical_schema(internal, EMPTY, "name") == internal
         assert create_physical_schema(internal, EMPTY, "name") == internal
 
+    @pytest.mark.parametrize("mark", ["__row_id_metadata_col", "__row_commit_version_metadata_col"])
+    @pytest.mark.parametrize("is_marked", [True, False])
+    def test_columns_of_row_tracking_need_no_mapping_for_delta_either(
+        self, delta: DeltaFunctions, mark: str, is_marked: bool
+    ) -> None:
+        marks = {
+            "__metadata_col": "x",
+            "__file_source_metadata_col": True,
+            "__file_source_generated_metadata_col": "_row-x",
+            mark: is_marked,
+        }
+        written = struct({"_row-x": {"column": "", "type": "long", "metadata": marks}})
+
+        theirs = outcome(delta.create_physical_schema, written, EMPTY, "name")
+
+        assert theirs == (written if is_marked else ("DELTA_CANNOT_RESOLVE_COLUMN", "_row-x"))
+        assert outcome(create_physical_schema, written, EMPTY, "name") == theirs
+
+    @pytest.mark.parametrize("mode", ["None", "NAME", "Id"])
+    def test_mode_ignores_letter_case_as_in_delta(self, delta: DeltaFunctions, mode: str) -> None:
+        (field,) = struct({"a": "1 p"})["fields"]
+
+        ours = get_column_mapping_metadata(field, mode)
+
+        assert ours == delta.column_mapping_metadata(field, mode)
+
 
 class TestModesAndProtocols:
-    @pytest.mark.parametrize("text", ["none", "name", "id", "NAME", "Id", None])
+    @pytest.mark.parametrize("text", ["none", "name", "id", "None", "NAME", "Id", None])
     def test_modes_are_read_as_by_delta(self, delta: DeltaFunctions, text: str | None) -> None:
         configuration = {} if text is None else {COLUMN_MAPPING_MODE: text}
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_ext import UsageTracking
 from tests.engines import engines
 from tests.engines.filtered import ENGINES, HERE, Filter, answer_of
 from tests.engines.misled import CASES, Case
@@ -99,7 +98,7 @@ def test_engines_are_not_misled_after_names_are_aligned(
     table: Table, readers: dict[str, Engine], case: str
 ) -> None:
     made = CASES[case].make(table, TRACKED, NAME_MODE)
-    assert UsageTracking.forPath(made.spark, str(made.path)).align_names(progress=None).aligned
+    assert made.usage.align_names(progress=None).aligned
 
     found = {name: wrong(engine, made.path, CASES[case]) for name, engine in readers.items()}
 

@@ -13,7 +13,6 @@ from deltalake.exceptions import DeltaError, DeltaProtocolError
 from polars.exceptions import ShapeError
 from pyspark.sql import SparkSession
 
-from spark_ext import UsageTracking
 from spark_ext.api.table import Until
 from tests.engines import engines
 from tests.engines.engines import Rows
@@ -55,7 +54,7 @@ def read_by(readers: dict[str, Reader], path: Path, *, but: str = "") -> dict[st
 
 
 def remove_mapping(table: Table, until: Until) -> list[bool]:
-    usage = UsageTracking.forPath(table.spark, str(table.path))
+    usage = table.usage
     stages = usage.remove_column_mapping(until=until, progress=None)
     return [step.reached for step in stages]
 

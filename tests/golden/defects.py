@@ -16,8 +16,6 @@ import pyarrow as pa
 from pyspark.sql.functions import col
 
 from tests.golden.workshop import (
-    NAME_MODE,
-    TRACKED,
     Workshop,
     change_columns,
     change_last_byte,
@@ -38,6 +36,7 @@ from tests.golden.workshop import (
     truncate_commit,
     vector_files,
 )
+from tests.support.delta_table import NAME_MODE, TRACKED
 from tests.support.table_log import TableLog
 
 Json = dict[str, Any]

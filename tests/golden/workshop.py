@@ -15,12 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import SparkSession
 
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED
 from tests.support.removal import live
+from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 from tests.support.vectors import file_of
-
-TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
-NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 
 Json = dict[str, Any]
 
@@ -42,8 +41,7 @@ TABLES = {
         "ALTER TABLE {t} DROP COLUMN d",
     ],
     "by_id": [
-        f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED},"
-        " 'delta.columnMapping.mode' = 'id')",
+        f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED}, {ID_MODE})",
         "INSERT INTO {t} VALUES (1)",
     ],
     "unmapped": [
@@ -162,13 +160,9 @@ class Workshop:
     def in_parts(self) -> Path:
         """Returns a table with a checkpoint of two parts."""
         table = self.place("in_parts")
-        key = "spark.databricks.delta.checkpoint.partSize"
-        self.spark.conf.set(key, "2")
-        try:
+        with session_conf(self.spark, {"spark.databricks.delta.checkpoint.partSize": "2"}):
             for statement in TABLES["checkpointed"]:
                 self.spark.sql(statement.format(t=f"delta.`{table}`"))
-        finally:
-            self.spark.conf.unset(key)
         assert len(list(checkpoints(table))) > 1
         return table
 

@@ -11,10 +11,11 @@ from textwrap import dedent, indent
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.custom_sessions import our_jar
+from tests.support.custom_sessions import our_jar, resolved_jars
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.odd_disk import OddDisk, make_known, odd_jar
-from tests.support.rule_process import PYTHON, SetConf
+from tests.support.rule_process import PYTHON
+from tests.support.session_conf import SetConf
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,11 @@ def tracked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ta
     """Returns a table for many small commits. A checkpoint would take longer than they do."""
     table = Table(spark, tmp_path_factory.mktemp("tracked") / "t")
     return table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '1000'")
+
+
+@pytest.fixture(scope="session")
+def delta_jars(spark: SparkSession) -> list[str]:
+    return resolved_jars(spark)
 
 
 @pytest.fixture

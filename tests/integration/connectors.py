@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from pyspark.sql import DataFrame
 
 from tests.support.releases import DELTA, SPARK
 
-SetConf = Callable[[str, str], None]
 Rows = list[tuple[object, ...]]
 
 MODE = "spark.databricks.delta.v2.enableMode"

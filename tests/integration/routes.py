@@ -16,6 +16,7 @@ from delta.tables import DeltaTable, DeltaTableBuilder
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from tests.integration.streams import start_sink
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.releases import (
     AUTO_MERGE,
@@ -96,7 +97,7 @@ def merge_in_sql(table: Table, query: str) -> None:
 
 
 def merge_by_builder(table: Table, query: str) -> None:
-    target = DeltaTable.forPath(table.spark, str(table.path)).alias("t")
+    target = table.delta_table.alias("t")
     rows = table.spark.sql(query).alias("s")
     evolving = target.merge(rows, "t.id = s.id").withSchemaEvolution()
     evolving.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
@@ -133,10 +134,7 @@ def stream(table: Table, query: str) -> None:
     writer = table.spark.sql(query).coalesce(1).write.format("delta").option(MODE, "name")
     writer.save(str(source))
     rows = table.spark.readStream.format("delta").load(str(source))
-    sink = rows.writeStream.format("delta").trigger(availableNow=True)
-    checkpoint = str(table.path.with_name("streamed-checkpoint"))
-    sink = sink.options(checkpointLocation=checkpoint, mergeSchema="true")
-    sink.start(str(table.path)).awaitTermination()
+    start_sink(rows, table.path, mergeSchema="true").awaitTermination()
 
 
 # Spark casts to the table's types first, except for the rows of a file-based writer.
@@ -157,11 +155,6 @@ STREAM = {"df.writeStream": Route(stream, in_every_run=True)}
 
 
 # Replacements of all columns and rows of a table.
-
-
-def overwrite_schema(table: Table, query: str) -> None:
-    writer = table.spark.sql(query).write.format("delta").mode("overwrite")
-    writer.option("overwriteSchema", "true").save(str(table.path))
 
 
 def overwrite_table(table: Table, query: str) -> None:
@@ -210,7 +203,7 @@ def builder(method: str, *properties: str) -> Callable[[Table, str], None]:
 replace_as_select = as_select("REPLACE")
 KEPT = (REPLACED_COLUMNS_ARE_NEW,)
 REPLACEMENTS = {
-    "overwriteSchema": Route(overwrite_schema, in_every_run=True),
+    "overwriteSchema": Route(Table.overwrite, in_every_run=True),
     "REPLACE TABLE AS SELECT": Route(replace_as_select, in_every_run=True, marks=KEPT),
     "CREATE OR REPLACE TABLE AS SELECT": Route(as_select("CREATE OR REPLACE"), marks=KEPT),
     "df.write.overwriteSchema.saveAsTable": Route(overwrite_table, marks=KEPT),

@@ -9,13 +9,15 @@ for `b`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.prepared import made_once
@@ -37,6 +39,19 @@ def used(table: Table, *properties: str, partitioned_by: str = "") -> Table:
     table.alter("RENAME COLUMN a TO k")
     table.insert("(2, 20)")
     return table
+
+
+def checkpoint_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}-checkpoint")
+
+
+def start_sink(
+    rows: DataFrame, target: Path, mode: str = "append", **options: str
+) -> StreamingQuery:
+    """Starts a stream into a table until there is no more input, with a checkpoint beside it."""
+    writer = rows.writeStream.format("delta").outputMode(mode).trigger(availableNow=True)
+    checkpoint = str(checkpoint_of(target))
+    return writer.options(checkpointLocation=checkpoint, **options).start(str(target))
 
 
 class Stream:
@@ -76,6 +91,15 @@ class Stream:
         """Runs the stream to the end of its input, and returns all rows of the sink."""
         self.start(**options).awaitTermination()
         return self.rows()
+
+    @contextmanager
+    def running(self) -> Iterator[StreamingQuery]:
+        """Runs the stream on while the body runs."""
+        query = self.start(processingTime="0 seconds")
+        try:
+            yield query
+        finally:
+            query.stop()
 
     def fail_in(self, batch: int) -> None:
         """Lets the sink fail, so that the batch is planned and not committed."""

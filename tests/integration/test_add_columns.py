@@ -6,11 +6,9 @@ from __future__ import annotations
 import deltalake
 import pytest
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
 from tests.support.releases import WRITES_PARTITION_COLUMNS
 from tests.support.table_log import TableLog, is_uuid_name
-
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 
 # Every place to which a field can be added, each with a field `x`.
 NESTED = (
@@ -213,18 +211,6 @@ def test_new_columns_at_every_level_have_uuid_names_once_the_flag_is_true(table:
     assert table.log.max_column_id == before.max_column_id + len(names)
     assert table.rows(selected) == rows
     assert table.rows("new, s.new, r[0].new, z") == [(None, None, None, None)]
-
-
-def test_files_written_after_a_drop_have_uuid_names_for_new_columns_only(table: Table) -> None:
-    table.create_tracked("a INT, b INT")
-    table.alter("DROP COLUMN b")
-    table.alter("ADD COLUMN c INT")
-    table.insert("(1, 2)")
-
-    uuid_name = table.log.physical_names["c"]
-    assert is_uuid_name(uuid_name)
-    assert table.log.parquet_columns() == sorted(["a", uuid_name])
-    assert table.rows() == [(1, 2)]
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])

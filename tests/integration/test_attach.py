@@ -19,7 +19,6 @@ from tests.support.custom_sessions import (
     failure_of,
     our_jar,
     refusals,
-    resolved_jars,
     session,
     stop,
     track_a_table,
@@ -31,11 +30,6 @@ from tests.support.sessions import with_hive_catalog
 from tests.support.table_log import TableLog, is_uuid_name
 
 REFUSED = {"DELTA_CANNOT_MODIFY_TABLE_PROPERTY"}
-
-
-@pytest.fixture(scope="module")
-def delta_jars(spark: SparkSession) -> list[str]:
-    return resolved_jars(spark)
 
 
 def column_names(spark: SparkSession, path: Path) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ import spark_ext
 from spark_ext import AuditResult, Finding
 from spark_ext.__main__ import main
 from tests.support.audited import findings
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs, refusal
 from tests.support.pages import commands
 from tests.support.session_conf import session_conf
 from tests.support.table_log import FLAG
@@ -32,15 +32,9 @@ def broken(table: Table) -> Table:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.insert("(2, 'y')")
-    table.log.append_foreign({"metaData": without_flag(table)})
+    table.log.append_properties({FLAG: None})
     (table.path / min(table.log.live_files)).unlink()
     return table
-
-
-def without_flag(table: Table) -> dict[str, Any]:
-    metadata = table.log.metadata
-    kept = {key: value for key, value in metadata["configuration"].items() if key != FLAG}
-    return {**metadata, "configuration": kept}
 
 
 def found(findings: tuple[Finding, ...]) -> list[tuple[int | None, str]]:
@@ -76,7 +70,7 @@ def test_sql_and_python_return_the_same_findings_worst_first(
 @pytest.mark.broken_table("feature_without_flag")
 def test_remedy_repairs_the_table(spark: SparkSession, table: Table) -> None:
     table.create_tracked("a INT")
-    table.log.append_foreign({"metaData": without_flag(table)})
+    table.log.append_properties({FLAG: None})
     (lacking,) = spark_ext.audit(spark, table.path, progress=None).findings
     assert lacking.remedy.startswith("Any change of the schema in a session with spark-ext")
 
@@ -151,7 +145,7 @@ def test_checkpoint_without_commits_is_audited_and_delta_needs_its_commit(
     commits = {log_file(table, each): log_file(table, each).read_text() for each in range(3)}
     for file in commits:
         file.unlink()
-    forget(spark)
+    forget_logs(spark)
 
     result = spark_ext.audit(spark, table.path, progress=None)
 
@@ -160,7 +154,7 @@ def test_checkpoint_without_commits_is_audited_and_delta_needs_its_commit(
     with pytest.raises(Py4JJavaError, match="Could not find any delta files"):
         table.rows()
     log_file(table, 2).write_text(commits[log_file(table, 2)])  # as the audit says
-    forget(spark)
+    forget_logs(spark)
     assert table.rows() == [(1,), (2,)]
     assert spark_ext.audit(spark, table.path, progress=None).findings == ()
 
@@ -174,7 +168,7 @@ def test_truncated_commit_is_found_and_the_rest_is_audited(
     newest = log_file(table, 2)
     newest.write_text(newest.read_text().rstrip("\n")[:-9])
     (table.path / "_delta_log" / f"{2:020}.crc").unlink()
-    forget(spark)
+    forget_logs(spark)
 
     result = spark_ext.audit(spark, table.path, progress=None)
 
@@ -183,15 +177,9 @@ def test_truncated_commit_is_found_and_the_rest_is_audited(
     with pytest.raises(Py4JJavaError, match=newest.name):
         table.rows()
     newest.unlink()  # as the audit says
-    forget(spark)
+    forget_logs(spark)
     assert table.rows() == [(1,)]
     assert spark_ext.audit(spark, table.path, progress=None).findings == ()
-
-
-def forget(spark: SparkSession) -> None:
-    """Clears Delta's cache of logs."""
-    jvm: Any = spark._jvm
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 @NO_FLAG

@@ -3,21 +3,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import pyspark
 import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.support.custom_sessions import Failure, failure_of, our_jar, resolved_jars, session, stop
+from tests.integration import routes
+from tests.support.custom_sessions import Failure, failure_of, our_jar, session, stop
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.java_sources import compiled_jar
 from tests.support.processes import in_new_process
-from tests.support.releases import evolving_merge
 from tests.support.sessions import warehouse_of
 from tests.support.table_log import UUID, TableLog
 
@@ -148,7 +146,7 @@ def by_name(named_table: Table, table: Table, location: str) -> Table:
 @pytest.fixture
 def filled(by_name: Table, location: str) -> Table:
     by_name.spark.sql(
-        f"CREATE TABLE named (a INT, b INT) USING delta {location}"
+        f"CREATE TABLE named (id INT, b INT) USING delta {location}"
         f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
     )
     by_name.insert("(1, 10)")
@@ -168,56 +166,43 @@ def test_create_as_select_uses_logical_names(by_name: Table, location: str) -> N
 
 
 @pytest.mark.without("auto-compact")
-def test_append_with_merge_schema_uses_a_logical_name(filled: Table) -> None:
-    row = filled.spark.sql("SELECT 2 AS a, 20 AS b, 200 AS c").write.format("delta")
+@pytest.mark.parametrize("write", [routes.save_as_table, routes.merge_in_sql])
+def test_evolving_write_uses_a_logical_name(
+    filled: Table, write: Callable[[Table, str], None]
+) -> None:
     with filled.one_commit():
-        row.mode("append").option("mergeSchema", "true").saveAsTable("named")
+        write(filled, "SELECT 2 AS id, 20 AS b, 200 AS c")
 
     assert (filled.log.is_tracked, filled.log.flag) == (True, "false")
-    assert filled.log.columns == {"a": (1, "a"), "b": (2, "b"), "c": (3, "c")}
-    assert filled.log.written_columns() == ["a", "b", "c"]
+    assert filled.log.columns == {"id": (1, "id"), "b": (2, "b"), "c": (3, "c")}
+    assert filled.log.written_columns() == ["b", "c", "id"]
     assert filled.rows() == [(1, 10, None), (2, 20, 200)]
 
 
 def test_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
-    row = filled.spark.sql("SELECT 2 AS a, 200 AS c").write.format("delta").mode("overwrite")
     with filled.one_commit():
-        row.option("overwriteSchema", "true").saveAsTable("named")
+        routes.overwrite_table(filled, "SELECT 2 AS id, 200 AS c")
 
     assert (filled.log.is_tracked, filled.log.flag) == (True, "true")
-    assert filled.log.columns == {"a": (1, "a"), "c": (3, UUID)}
+    assert filled.log.columns == {"id": (1, "id"), "c": (3, UUID)}
     assert filled.log.max_column_id == 3
-    assert filled.log.written_columns() == ["a", UUID]
+    assert filled.log.written_columns() == [UUID, "id"]
     assert filled.rows() == [(2, 200)]
-
-
-@pytest.mark.without("auto-compact")
-def test_merge_with_schema_evolution_uses_a_logical_name(filled: Table) -> None:
-    with filled.one_commit(), evolving_merge(filled.spark):
-        filled.spark.sql(
-            "MERGE WITH SCHEMA EVOLUTION INTO named t USING (SELECT 2 AS a, 20 AS b, 200 AS c) s"
-            " ON t.a = s.a WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-        )
-
-    assert (filled.log.is_tracked, filled.log.flag) == (True, "false")
-    assert filled.log.columns == {"a": (1, "a"), "b": (2, "b"), "c": (3, "c")}
-    assert filled.log.written_columns() == ["a", "b", "c"]
-    assert filled.rows() == [(1, 10, None), (2, 20, 200)]
 
 
 @pytest.mark.matrix
 def test_restore_by_name_to_before_an_add_sets_the_flag(filled: Table) -> None:
     filled.alter("ADD COLUMN c INT")
     with filled.one_commit():
-        filled.spark.sql("RESTORE TABLE named TO VERSION AS OF 1")
+        filled.restore(1)
     restored = filled.log
     filled.alter("ADD COLUMN c INT")
     filled.insert("(2, 20, 200)")
 
     assert (restored.operation, restored.is_tracked, restored.flag) == ("RESTORE", True, "true")
-    assert (restored.columns, restored.max_column_id) == ({"a": (1, "a"), "b": (2, "b")}, 3)
+    assert (restored.columns, restored.max_column_id) == ({"id": (1, "id"), "b": (2, "b")}, 3)
     assert filled.log.columns["c"] == (4, UUID)
-    assert filled.log.written_columns() == ["a", "b", UUID]
+    assert filled.log.written_columns() == ["b", UUID, "id"]
     assert filled.rows() == [(1, 10, None), (2, 20, 200)]
 
 
@@ -288,17 +273,10 @@ def replace_used_tables(home: Path, jars: list[str]) -> list[Failure | None]:
 
 
 @pytest.fixture(scope="module")
-def front_jars(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def front_jars(delta_jars: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Returns Delta's jars, our jar, and the jar of the other catalog."""
-    home = tmp_path_factory.mktemp("front")
-    delta_jars = resolved_jars(spark)
-    class_path = ":".join([f"{Path(pyspark.__file__).parent}/jars/*", *delta_jars])
-    compiler = ["javac", "-cp", class_path, "-d", str(home), str(FRONT_CATALOG)]
-    subprocess.run(compiler, check=True)
-    front_jar = home / "front.jar"
-    with zipfile.ZipFile(front_jar, "w") as jar:
-        jar.write(home / "FrontCatalog.class", "FrontCatalog.class")
-    return [*delta_jars, our_jar(), str(front_jar)]
+    front = compiled_jar(tmp_path_factory.mktemp("front"), [FRONT_CATALOG], delta_jars)
+    return [*delta_jars, our_jar(), str(front)]
 
 
 @pytest.mark.matrix

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.session_conf import SetConf
 from tests.support.table_log import is_uuid_name
-
-SetConf = Callable[[str, str], None]
 
 COLUMNS = "a INT NOT NULL, b STRING, s STRUCT<x: INT, y: INT>"
 ROW = "(1, 'x', struct(2, 3))"

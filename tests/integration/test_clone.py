@@ -8,21 +8,18 @@ from pathlib import Path
 
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
-from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import ID_MODE, NAME_MODE, NONE_MODE, TRACKED, Table
 from tests.support.releases import TAKES_PARQUET
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, FLAG, UUID, TableLog
 from tests.support.variants import in_matrix
 
 FEATURE_DEFAULT = f"spark.databricks.delta.properties.defaults.feature.{FEATURE}"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"
 
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
-NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 
-SetConf = Callable[[str, str], None]
 Clone = Callable[[Table, Table], None]
 
 
@@ -32,8 +29,7 @@ def clone(source: Table, target: Table, properties: str = "") -> None:
 
 
 def clone_by_builder(source: Table, target: Table) -> None:
-    original = DeltaTable.forPath(source.spark, str(source.path))
-    original.clone(str(target.path), isShallow=True, replace=True)
+    source.delta_table.clone(str(target.path), isShallow=True, replace=True)
 
 
 @pytest.fixture
@@ -293,9 +289,7 @@ def test_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
     # A session without usage tracking writes such a flag when it clones a tracked table.
     source.create("a INT, b INT", NAME_MODE)
     source.insert("(1, 10)")
-    metadata = source.log.metadata
-    stale = {**metadata, "configuration": {**metadata["configuration"], FLAG: "false"}}
-    source.log.append_foreign({"metaData": stale})
+    source.log.append_properties({FLAG: "false"})
     clone(source, table, TRACKED)
 
     assert_continues(table, table.log, "true", {"a": (1, UUID), "b": (2, UUID)}, 2)

@@ -16,10 +16,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_ext import ColumnMappingStatus, UsageTracking
+from tests.integration import routes
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 
-UNMAP = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
-MAP = f"SET TBLPROPERTIES ({NAME_MODE})"
 NESTED = (
     "id INT, s STRUCT<x: INT, y: STRING>, l ARRAY<STRUCT<z: INT>>, m MAP<STRING, STRUCT<w: INT>>"
 )
@@ -27,21 +26,17 @@ NESTED = (
 Event = tuple[int | None, str, str | None, str | None]
 
 
-def usage(table: Table) -> UsageTracking:
-    return UsageTracking.forPath(table.spark, table.path)
-
-
 def events(table: Table, since: int = 1) -> list[Event]:
     """Returns version, change, old and new name of the events since a version."""
     return [
         (row["version"], row["change"], row["oldName"], row["newName"])
-        for row in usage(table).history().collect()
+        for row in table.usage.history().collect()
         if row["version"] is None or row["version"] >= since
     ]
 
 
 def versions(table: Table) -> dict[str, tuple[int | None, int | None]]:
-    rows = usage(table).columns().collect()
+    rows = table.usage.columns().collect()
     return {row["path"]: (row["addedVersion"], row["renamedVersion"]) for row in rows}
 
 
@@ -53,7 +48,7 @@ def commit_info(table: Table, version: int) -> dict[str, Any]:
 def assert_follows_the_log(table: Table) -> None:
     """Asserts that the events lead to the columns of the log, and name existing commits."""
     ids: dict[str, int | None] = {}
-    for row in usage(table).history().collect():
+    for row in table.usage.history().collect():
         if row["version"] is not None:
             file = table.path / "_delta_log" / f"{row['version']:020}.json"
             assert row["operation"] == commit_info(table, row["version"])["operation"]
@@ -88,8 +83,7 @@ def test_history_has_every_change_of_columns_at_every_level(table: Table) -> Non
     table.alter("RENAME COLUMN t.x TO xx")
     table.alter("DROP COLUMNS (t.y, m)")
     table.insert("(1, named_struct('xx', 1, 'n', 'n'), null, 2)")
-    more = table.spark.sql("SELECT 2 AS id, named_struct('xx', 3, 'new', 4) AS t, 5 AS b")
-    more.write.format("delta").mode("append").option("mergeSchema", "true").save(str(table.path))
+    routes.save(table, "SELECT 2 AS id, named_struct('xx', 3, 'new', 4) AS t, 5 AS b")
 
     assert created == [
         (0, "add", None, path)
@@ -127,10 +121,8 @@ def test_history_has_changes_of_statements_that_replace_the_schema(table: Table)
     table.create_tracked("a INT, b STRING, c INT, d INT")
     table.alter("RENAME COLUMN d TO e")
     table.alter("DROP COLUMN c")
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 0")
-    other = table.spark.sql("SELECT 1 AS a, 2L AS b, 3 AS e")
-    writer = other.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-    writer.save(str(table.path))
+    table.restore(0)
+    table.overwrite("SELECT 1 AS a, 2L AS b, 3 AS e")
 
     assert events(table, since=2) == [
         (2, "drop", "c", None),
@@ -149,9 +141,9 @@ def test_history_has_changes_of_statements_that_replace_the_schema(table: Table)
 def test_columns_are_the_same_after_mapping_is_removed_and_enabled(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("RENAME COLUMN b TO c")
-    table.alter(UNMAP)
+    table.remove_mapping()
     table.alter("ADD COLUMN d INT")
-    table.alter(MAP)
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     table.alter("RENAME COLUMN d TO e")
 
     assert events(table) == [
@@ -175,7 +167,7 @@ def test_history_has_names_with_any_characters(table: Table) -> None:
         (1, "rename", "`a b`", "`<i>日;`"),
         (2, "rename", "`s.t`.`x``y`", "`s.t`.`\n`"),
     ]
-    status = usage(table).status()
+    status = table.usage.status()
     assert "`s.t`.`\\n`" in repr(status)
     assert "`&lt;i&gt;日;`" in status._repr_html_()
 
@@ -185,13 +177,13 @@ def test_history_has_names_with_any_characters(table: Table) -> None:
 
 def test_status_names_the_commit_that_set_the_flag(table: Table) -> None:
     table.create_tracked("a INT, b INT, c INT")
-    before = usage(table).status()
+    before = table.usage.status()
     table.insert("(1, 2, 3)")
     table.alter("ADD COLUMN d INT")
     table.alter("RENAME COLUMN b TO e")
     table.alter("DROP COLUMN c")
 
-    found = usage(table).status()
+    found = table.usage.status()
     info = commit_info(table, 3)
     assert (before.has_dropped_or_renamed, before.true_since) == (False, None)
     assert (before.dropped_or_renamed, before.history_from) == ((), 0)
@@ -209,7 +201,7 @@ def test_status_names_the_commit_that_set_the_flag(table: Table) -> None:
     assert found.min_writer_version == protocol["minWriterVersion"]
     assert set(found.reader_features) == set(protocol.get("readerFeatures", []))
     assert set(found.writer_features) == set(protocol["writerFeatures"])
-    assert usage(table)._repr_html_() == found._repr_html_()
+    assert table.usage._repr_html_() == found._repr_html_()
 
 
 def test_status_of_a_mapped_table_that_was_tracked_later_has_a_true_flag(table: Table) -> None:
@@ -217,7 +209,7 @@ def test_status_of_a_mapped_table_that_was_tracked_later_has_a_true_flag(table: 
     table.alter("DROP COLUMN b")
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
 
-    found = usage(table).status()
+    found = table.usage.status()
     assert (found.has_dropped_or_renamed, found.true_since and found.true_since.version) == (
         True,
         2,
@@ -232,7 +224,7 @@ def test_untracked_table_has_a_history_and_no_flag(
     table.create("a INT, b INT", *properties)
     table.alter("ADD COLUMN c INT")
 
-    found = usage(table).status()
+    found = table.usage.status()
     assert (found.mode, found.tracked) == (mode, False)
     assert (found.has_dropped_or_renamed, found.true_since) == (None, None)
     assert versions(table) == {"a": (0, None), "b": (0, None), "c": (1, None)}
@@ -257,7 +249,7 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
         table.insert("(1, 2)")
     table.alter("DROP COLUMN a")
 
-    found = usage(table).status()
+    found = table.usage.status()
     # Delta 4.0.0 leaves some commits without an earlier checkpoint, so this is not the first
     # commit.
     first_state = min((table.path / "_delta_log").glob("[0-9]*.checkpoint.parquet"))

@@ -8,34 +8,34 @@ still runs statements by path, and the rules apply to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from tests.integration import routes
 from tests.integration.connectors import (
     AUTO_ELSEWHERE,
     LIKE_TAKES_DEFAULT_FORMAT,
     LOOKS_AGAIN,
     MODE,
     TWO_CONNECTORS,
-    SetConf,
     rows,
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, FLAG, UUID
 
 pytestmark = [TWO_CONNECTORS, pytest.mark.without("auto-compact")]
 
 Write = Callable[[Table], object]
+Create = Callable[[Table, str, str], object]
 
-COLUMNS = "(id INT, a STRING, b STRING)"
 ROW = "SELECT 7 AS id, 'x' AS a, 'y' AS b"
-MAPPED = f"USING delta TBLPROPERTIES ({NAME_MODE})"
 
 
 @pytest.fixture
@@ -59,10 +59,6 @@ def by_path(table: Table) -> str:
     return f"delta.`{table.path}`"
 
 
-def delta_table(table: Table) -> DeltaTable:
-    return DeltaTable.forPath(table.spark, str(table.path))
-
-
 def row(table: Table) -> DataFrame:
     return table.spark.sql(ROW)
 
@@ -78,49 +74,15 @@ def sink(table: Table) -> None:
         writer.start(str(table.path)).awaitTermination()
 
 
+def by_path_of(table: Table) -> Table:
+    return Table(table.spark, table.path)
+
+
 # Each replaces the table by one with the columns of ROW, and some write the row too.
 REPLACEMENTS: dict[str, Write] = {
-    "REPLACE": lambda t: t.spark.sql(f"REPLACE TABLE named {COLUMNS} {MAPPED}"),
-    "CREATE OR REPLACE": lambda t: t.spark.sql(f"CREATE OR REPLACE TABLE named {COLUMNS} {MAPPED}"),
-    "AS SELECT": lambda t: t.spark.sql(f"CREATE OR REPLACE TABLE named {MAPPED} AS {ROW}"),
-    "AS SELECT by path": lambda t: t.spark.sql(
-        f"CREATE OR REPLACE TABLE {by_path(t)} {MAPPED} AS {ROW}"
-    ),
-    "saveAsTable": lambda t: (
-        row(t)
-        .write.format("delta")
-        .mode("overwrite")
-        .option("overwriteSchema", "true")
-        .saveAsTable("named")
-    ),
-    "save": lambda t: (
-        row(t)
-        .write.format("delta")
-        .mode("overwrite")
-        .option("overwriteSchema", "true")
-        .save(str(t.path))
-    ),
-    "writeTo": lambda t: (
-        row(t)
-        .writeTo("named")
-        .using("delta")
-        .tableProperty("delta.columnMapping.mode", "name")
-        .createOrReplace()
-    ),
-    "writeTo by path": lambda t: (
-        row(t)
-        .writeTo(by_path(t))
-        .using("delta")
-        .tableProperty("delta.columnMapping.mode", "name")
-        .createOrReplace()
-    ),
-    "builder": lambda t: (
-        DeltaTable.createOrReplace(t.spark)
-        .tableName("named")
-        .addColumns(row(t).schema)
-        .property("delta.columnMapping.mode", "name")
-        .execute()
-    ),
+    **{name: partial(route.run, query=ROW) for name, route in routes.REPLACEMENTS.items()},
+    "AS SELECT by path": lambda t: routes.as_select("CREATE OR REPLACE")(by_path_of(t), ROW),
+    "writeTo by path": lambda t: routes.writer_v2("createOrReplace")(by_path_of(t), ROW),
 }
 EVERY_REPLACEMENT = pytest.mark.parametrize("replace", REPLACEMENTS.values(), ids=REPLACEMENTS)
 
@@ -141,7 +103,7 @@ def test_replacement_does_not_reuse_physical_names(
     assert changed.rows() in ([], [(7, "x", "y")])
     assert rows(changed.frame(before)) == [(1, "one"), (2, "two")]
     with changed.one_commit():
-        delta_table(changed).restoreToVersion(before)
+        changed.delta_table.restoreToVersion(before)
     assert changed.rows() == [(1, "one"), (2, "two")]
     assert (changed.log.flag, changed.log.columns) == ("true", {"id": (1, "id"), "c": (2, "a")})
 
@@ -178,18 +140,9 @@ def test_replacement_that_drops_a_column_sets_the_flag(
 
 # Each adds the columns and the row of ROW by path.
 EVOLUTIONS: dict[str, Write] = {
-    "append": lambda t: (
-        row(t).write.format("delta").mode("append").option("mergeSchema", "true").save(str(t.path))
-    ),
+    "append": partial(routes.save, query=ROW),
     "sink": sink,
-    "merge": lambda t: (
-        delta_table(t)
-        .alias("t")
-        .merge(row(t).alias("s"), "t.id = s.id")
-        .withSchemaEvolution()
-        .whenNotMatchedInsertAll()
-        .execute()
-    ),
+    "merge": partial(routes.merge_by_builder, query=ROW),
 }
 
 
@@ -211,15 +164,14 @@ def test_column_added_by_a_write_does_not_reuse_a_physical_name(
 
 # Changes of rows by path, and the remaining rows.
 ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
-    "delete": (lambda t: delta_table(t).delete("id = 1"), [(2, "two")]),
+    "delete": (lambda t: t.delta_table.delete("id = 1"), [(2, "two")]),
     "update": (
-        lambda t: delta_table(t).update("id = 1", {"c": "'new'"}),
+        lambda t: t.delta_table.update("id = 1", {"c": "'new'"}),
         [(1, "new"), (2, "two")],
     ),
     "merge": (
         lambda t: (
-            delta_table(t)
-            .alias("t")
+            t.delta_table.alias("t")
             .merge(row(t).alias("s"), "t.id = 1")
             .whenMatchedUpdate(set={"id": "s.id"})
             .execute()
@@ -246,7 +198,7 @@ ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
         [(7, None)],
     ),
     "optimize": (
-        lambda t: delta_table(t).optimize().executeCompaction(),
+        lambda t: t.delta_table.optimize().executeCompaction(),
         [(1, "one"), (2, "two")],
     ),
     "optimize by name": (
@@ -254,7 +206,7 @@ ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
         [(1, "one"), (2, "two")],
     ),
     "a further feature": (
-        lambda t: delta_table(t).addFeatureSupport("appendOnly"),
+        lambda t: t.delta_table.addFeatureSupport("appendOnly"),
         [(1, "one"), (2, "two")],
     ),
     "a further feature by name": (
@@ -306,16 +258,10 @@ def test_builder_drops_the_feature_with_its_flag(changed: Table, conf: SetConf, 
 
 
 # Each creates a table with the columns of ROW.
-CREATIONS: dict[str, Callable[[Table, str], object]] = {
-    "CREATE": lambda t, properties: t.spark.sql(
-        f"CREATE TABLE {t.name} {COLUMNS} USING delta TBLPROPERTIES ({properties})"
-    ),
-    "AS SELECT": lambda t, properties: t.spark.sql(
-        f"CREATE TABLE {t.name} USING delta TBLPROPERTIES ({properties}) AS {ROW}"
-    ),
-    "CREATE OR REPLACE": lambda t, properties: t.spark.sql(
-        f"CREATE OR REPLACE TABLE {t.name} {COLUMNS} USING delta TBLPROPERTIES ({properties})"
-    ),
+CREATIONS: dict[str, Create] = {
+    "CREATE": routes.of_columns("CREATE"),
+    "AS SELECT": routes.as_select("CREATE"),
+    "CREATE OR REPLACE": routes.of_columns("CREATE OR REPLACE"),
 }
 FLAG_OF_A_USER = f"'{FLAG}' = 'false'"
 
@@ -330,31 +276,18 @@ def assert_new(table: Table) -> None:
 
 @pytest.mark.parametrize("create", CREATIONS.values(), ids=CREATIONS)
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_new_table_is_tracked(
-    named_table: Table, conf: SetConf, mode: str, create: Callable[[Table, str], object]
+def test_new_table_is_tracked_with_and_without_a_name(
+    named_table: Table, table: Table, conf: SetConf, mode: str, create: Create
 ) -> None:
     conf(MODE, mode)
-    with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
-        create(named_table, f"{TRACKED}, {NAME_MODE}, {FLAG_OF_A_USER}")
-    assert not named_table.path.exists()
+    for new in (named_table, table):
+        with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
+            create(new, ROW, f"{TRACKED}, {NAME_MODE}, {FLAG_OF_A_USER}")
+        assert not new.path.exists()
 
-    create(named_table, f"{TRACKED}, {NAME_MODE}")
+        create(new, ROW, f"{TRACKED}, {NAME_MODE}")
 
-    assert_new(named_table)
-
-
-@pytest.mark.parametrize("create", CREATIONS.values(), ids=CREATIONS)
-@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_new_table_without_a_name_is_tracked(
-    table: Table, conf: SetConf, mode: str, create: Callable[[Table, str], object]
-) -> None:
-    conf(MODE, mode)
-    with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
-        create(table, f"{TRACKED}, {NAME_MODE}, {FLAG_OF_A_USER}")
-
-    create(table, f"{TRACKED}, {NAME_MODE}")
-
-    assert_new(table)
+        assert_new(new)
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
@@ -410,12 +343,8 @@ UNHEARD = [
 
 def assert_refused(table: Table, statement: str, condition: str | None) -> None:
     """Asserts that a statement fails without a commit. Older releases have other conditions."""
-    with table.no_commit(), pytest.raises((PySparkException, Py4JJavaError)) as refused:
+    with table.refusal(condition if LOOKS_AGAIN else None):
         table.spark.sql(statement)
-    if LOOKS_AGAIN and condition is not None:
-        error = refused.value
-        thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
-        assert thrown.getCondition() == condition, statement
 
 
 def test_kernel_refuses_to_write_a_tracked_table(changed: Table, conf: SetConf) -> None:
@@ -515,7 +444,7 @@ def test_write_by_name_is_refused_under_strict(changed: Table, conf: SetConf) ->
     further = changed.spark.sql("SELECT 3 AS id, 'three' AS c")
 
     for write in FRAME_WRITES.values():
-        with changed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
+        with changed.refusal():
             write(further)
 
 
@@ -527,7 +456,7 @@ def test_sink_by_name_is_refused_under_strict(
     conf(MODE, "STRICT")
     writer = source.writeStream.option("checkpointLocation", str(tmp_path / "c"))
 
-    with changed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
+    with changed.refusal():
         writer.trigger(availableNow=True).toTable("named").awaitTermination()
 
 

@@ -27,13 +27,12 @@ from tests.integration.connectors import (
     MODES,
     TWO_CONNECTORS,
     Rows,
-    SetConf,
     rows,
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.name_changes import Change, drop_and_add, nothing, remove_mapping, rename, swap
-from tests.support.session_conf import session_conf
+from tests.support.session_conf import SetConf, session_conf
 
 pytestmark = TWO_CONNECTORS
 
@@ -244,7 +243,7 @@ def test_no_call_of_ours_changes_the_catalog_in_place_of_the_table(
 ) -> None:
     usages = [
         UsageTracking.forName(renamed.spark, "named"),
-        UsageTracking.forPath(renamed.spark, renamed.path),
+        renamed.usage,
     ]
     conf(MODE, "STRICT")
 

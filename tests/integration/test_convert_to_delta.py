@@ -10,6 +10,7 @@ from delta.tables import DeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import TAKES_PARQUET
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, UUID
 
 pytestmark = TAKES_PARQUET
@@ -17,7 +18,6 @@ pytestmark = TAKES_PARQUET
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"
 
-SetConf = Callable[[str, str], None]
 Convert = Callable[[Table], object]
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from delta.tables import DeltaTable, DeltaTableBuilder
@@ -15,6 +15,7 @@ from tests.integration import routes
 from tests.integration.routes import CREATIONS, Route
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import SQL_GENERATES_COLUMNS
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, UUID, TableLog, is_uuid_name
 from tests.support.variants import in_matrix
 
@@ -40,8 +41,6 @@ ODD_NAMES = [
     "tab\tline\n",
     "col-1",
 ]
-
-SetConf = Callable[[str, str], None]
 
 
 def as_columns(names: list[str]) -> str:
@@ -195,15 +194,6 @@ def test_new_unmapped_table_has_the_flag_false_and_logical_names_when_mapped_lat
     assert table.log.flag == "false"
     assert table.log.columns == {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x"), "r": (4, "r")}
     assert table.rows("a, s.x, r[0]") == [(1, 2, 3)]
-
-
-def test_table_of_the_catalog_is_tracked(named_table: Table) -> None:
-    named_table.create_tracked("a INT, b STRING")
-    named_table.insert("(1, 'x')")
-
-    assert (named_table.log.is_tracked, named_table.log.flag) == (True, "false")
-    assert named_table.log.physical_names == {"a": "a", "b": "b"}
-    assert named_table.rows() == [(1, "x")]
 
 
 @pytest.mark.parametrize("feature", [FEATURE.lower(), FEATURE.upper()])

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.integration.routes import create_as_select
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"
-
-SetConf = Callable[[str, str], None]
 
 
 # Refusals, which create no table.

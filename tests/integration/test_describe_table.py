@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
@@ -15,7 +14,7 @@ from tests.support.table_log import FEATURE, FLAG
 def tracking_by_name_and_path(table: Table) -> list[UsageTracking]:
     return [
         UsageTracking.forName(table.spark, table.name),
-        UsageTracking.forPath(table.spark, str(table.path)),
+        table.usage,
     ]
 
 
@@ -46,7 +45,7 @@ def test_describe_detail_lists_the_feature_and_the_flag(
     table.create("a INT", *properties)
 
     [detail] = table.spark.sql(f"DESCRIBE DETAIL {table.name}").collect()
-    [same] = DeltaTable.forPath(table.spark, str(table.path)).detail().collect()
+    [same] = table.delta_table.detail().collect()
 
     assert detail == same
     assert FEATURE in detail["tableFeatures"]
@@ -64,14 +63,6 @@ def test_show_tblproperties_follows_feature_and_flag(named_table: Table) -> None
     assert tracked[FLAG] == "true"
     assert tracked[f"delta.feature.{FEATURE}"] == "supported"
     assert {key: tracked[key] for key in untracked} == untracked
-
-
-def test_one_property_can_be_shown(table: Table) -> None:
-    table.create_tracked("a INT")
-
-    (row,) = table.spark.sql(f"SHOW TBLPROPERTIES {table.name} ('{FLAG}')").collect()
-
-    assert row["value"] == "false"
 
 
 # UsageTracking.has_dropped_or_renamed.
@@ -108,25 +99,17 @@ def test_flag_of_another_writer_is_true_unless_false(
     table: Table, written: str | None, answer: bool
 ) -> None:
     table.create_tracked("a INT")
-    metadata = table.log.metadata
-    metadata["configuration"].pop(FLAG)
-    if written is not None:
-        metadata["configuration"][FLAG] = written
-    table.log.append_foreign({"metaData": metadata})
+    table.log.append_properties({FLAG: written})
 
-    tracking = UsageTracking.forPath(table.spark, str(table.path))
-
-    assert tracking.has_dropped_or_renamed is answer
+    assert table.usage.has_dropped_or_renamed is answer
 
 
 @pytest.mark.broken_table("flag_without_feature")
 def test_stale_flag_of_an_untracked_table_is_ignored(table: Table) -> None:
     table.create("a INT", NAME_MODE)
-    metadata = table.log.metadata
-    metadata["configuration"][FLAG] = "false"
-    table.log.append_foreign({"metaData": metadata})
+    table.log.append_properties({FLAG: "false"})
 
-    assert UsageTracking.forPath(table.spark, str(table.path)).has_dropped_or_renamed is None
+    assert table.usage.has_dropped_or_renamed is None
 
 
 # Statements that tracking does not change.
@@ -137,7 +120,7 @@ def test_history_shows_no_further_operations(table: Table) -> None:
     table.alter("ADD COLUMN c INT")
     table.alter("RENAME COLUMN a TO d")
     table.alter("DROP COLUMN b")
-    UsageTracking.forPath(table.spark, str(table.path)).disable()
+    table.usage.disable()
 
     history = table.spark.sql(f"DESCRIBE HISTORY {table.name}").collect()
 

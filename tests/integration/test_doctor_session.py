@@ -12,20 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis
 from spark_ext.doctor.sessions import diagnosis, try_session
 from spark_ext.doctor.trial import DEFAULTS
 from tests.integration.changed_jars import OUR_DESCRIPTION, changed_jar
-from tests.support.custom_sessions import CATALOG, DELTA, OURS, our_jar, resolved_jars
+from tests.support.custom_sessions import CATALOG, DELTA, OURS, our_jar
 from tests.support.install_page import block
 from tests.support.sessions import JAVA_OPTIONS, SHORT_RUN
-
-
-@pytest.fixture(scope="module")
-def delta_jars(spark: SparkSession) -> list[str]:
-    return resolved_jars(spark)
 
 
 # `delta_jars` fetches Delta's jars first.

@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 from tests.support.delta_table import TRACKED, Table
-from tests.support.table_log import is_uuid_name
 
 # Drops.
 
@@ -75,20 +74,6 @@ def test_flag_is_true_after_further_drops(table: Table) -> None:
         assert table.log.flag == "true"
 
     assert table.log.physical_names == {"a": "a"}
-
-
-def test_id_of_a_dropped_column_is_not_used_again(table: Table) -> None:
-    table.create_tracked("a INT, b INT")
-
-    with table.one_commit():
-        table.alter("DROP COLUMN b")
-    dropped = table.log
-    table.alter("ADD COLUMN c INT")
-
-    assert dropped.max_column_id == 2
-    assert table.log.ids == {"a": 1, "c": 3}
-    assert table.log.max_column_id == 3
-    assert is_uuid_name(table.log.physical_names["c"])
 
 
 def test_drop_of_a_column_that_no_file_has_sets_the_flag(table: Table) -> None:

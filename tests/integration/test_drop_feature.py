@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 
-from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import FEATURE, is_uuid_name
 
@@ -19,11 +17,11 @@ def by_statement(table: Table) -> None:
 
 
 def by_delta_table(table: Table) -> None:
-    DeltaTable.forPath(table.spark, str(table.path)).dropFeatureSupport(FEATURE)
+    table.delta_table.dropFeatureSupport(FEATURE)
 
 
 def by_usage_tracking(table: Table) -> None:
-    UsageTracking.forPath(table.spark, str(table.path)).disable()
+    table.usage.disable()
 
 
 Disable = Callable[[Table], None]

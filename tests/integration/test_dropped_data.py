@@ -14,10 +14,19 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
+from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking, audit
 from spark_ext.__main__ import main
+from tests.integration.erasures import MARKER, SHORT, clean_up_log
+from tests.integration.foreign_lines import (
+    Lines,
+    joined,
+    rewrite,
+    statistics_as_objects,
+    with_statistics,
+    written,
+)
 from tests.integration.held_bytes import holders
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
 from tests.support.releases import PURGES
 from tests.support.removal import local
@@ -25,12 +34,7 @@ from tests.support.session_conf import session_conf
 
 pytestmark = pytest.mark.without("parquet")
 
-MARKER = "Z7q0MARKER0q7Z"
 UNCOMPRESSED = {"spark.sql.parquet.compression.codec": "uncompressed"}
-SHORT = (
-    "'delta.deletedFileRetentionDuration' = 'interval 0 hours'",
-    "'delta.logRetentionDuration' = 'interval 0 days'",
-)
 COUNTED = ("live_files", "removed_files", "change_data_files", "untracked_files")
 NUMBERED = ("commits", "checkpoints", "other_log_files")
 
@@ -69,35 +73,43 @@ def agree(table: Table, path: str | None) -> list[str]:
     return [step.step for step in found.steps]
 
 
-def checkpoint(table: Table) -> None:
-    """Commits with a checkpoint, after which log cleanup runs."""
-    table.alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
-
-
 def erase(table: Table, path: str) -> None:
     """Runs every step, and compares the reported places with the disk before each step."""
     # Columns in arrays and maps have no statistics.
     in_log = ["LOG CLEANUP"] * any(holders(table.path, MARKER)[kind] for kind in NUMBERED)
     assert agree(table, path) == ["PURGE", "VACUUM", *in_log]
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     assert agree(table, path) == ["VACUUM", *in_log]
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, path) == in_log
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
-def assert_erased(table: Table) -> None:
+def assert_log_cleanup_erases(table: Table) -> None:
+    clean_up_log(table)
     assert holders(table.path, MARKER) == Counter()
     assert dropped(table).gone
 
 
-def top_level(table: Table) -> str:
-    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
-    table.insert(f"(1, '{MARKER}')")
-    table.alter("DROP COLUMN secret")
-    return "secret"
+def with_dropped(
+    path: str = "secret",
+    column: str = "secret STRING",
+    value: str = f"'{MARKER}'",
+    properties: tuple[str, ...] = (TRACKED, NAME_MODE),
+) -> Callable[[Table], str]:
+    """Makes a table of one row, and drops a column or one inside it. Returns the path."""
+
+    def make(table: Table) -> str:
+        table.create(f"id INT, {column}", *properties, *SHORT)
+        table.insert(f"(1, {value})")
+        table.alter(f"DROP COLUMN {path}")
+        return path
+
+    return make
+
+
+top_level = with_dropped()
+by_uuid = with_dropped(properties=(NAME_MODE,))
 
 
 def renamed(table: Table) -> str:
@@ -110,52 +122,12 @@ def renamed(table: Table) -> str:
     return "hidden"
 
 
-def by_uuid(table: Table) -> str:
-    table.create("id INT, secret STRING", NAME_MODE, *SHORT)
-    table.insert(f"(1, '{MARKER}')")
-    table.alter("DROP COLUMN secret")
-    return "secret"
-
-
-def by_id(table: Table) -> str:
-    table.create("id INT, secret STRING", TRACKED, "'delta.columnMapping.mode' = 'id'", *SHORT)
-    table.insert(f"(1, '{MARKER}')")
-    table.alter("DROP COLUMN secret")
-    return "secret"
-
-
-def in_an_array(table: Table) -> str:
-    columns = "id INT, items ARRAY<STRUCT<x: INT, secret: STRING>>"
-    table.create(columns, TRACKED, NAME_MODE, *SHORT)
-    table.insert(f"(1, array(named_struct('x', 1, 'secret', '{MARKER}')))")
-    table.alter("DROP COLUMN items.element.secret")
-    return "items.element.secret"
-
-
-def in_a_map(table: Table) -> str:
-    columns = "id INT, pairs MAP<STRING, STRUCT<x: INT, secret: STRING>>"
-    table.create(columns, TRACKED, NAME_MODE, *SHORT)
-    table.insert(f"(1, map('k', named_struct('x', 1, 'secret', '{MARKER}')))")
-    table.alter("DROP COLUMN pairs.value.secret")
-    return "pairs.value.secret"
-
-
-def deep(table: Table) -> str:
-    columns = "id INT, a STRUCT<b: STRUCT<c: STRUCT<x: INT, secret: STRING>>>"
-    table.create(columns, TRACKED, NAME_MODE, *SHORT)
-    table.insert(
-        f"(1, named_struct('b', named_struct('c', named_struct('x', 1, 'secret', '{MARKER}'))))"
-    )
-    table.alter("DROP COLUMN a.b.c.secret")
-    return "a.b.c.secret"
-
-
 def mapped_again(table: Table) -> str:
     """The same logical name existed before, and exists again, under other physical names."""
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
     UsageTracking.forName(table.spark, table.name).remove_column_mapping(progress=None)
-    table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     table.alter("RENAME COLUMN id TO number")
     table.alter("ADD COLUMN more STRING")
     table.insert(f"(2, '{MARKER}', 'x')")
@@ -165,11 +137,33 @@ def mapped_again(table: Table) -> str:
     return "secret"
 
 
+STRUCT = f"named_struct('x', 1, 'secret', '{MARKER}')"
+MAKERS = {
+    "top level": top_level,
+    "renamed": renamed,
+    "by uuid": by_uuid,
+    "by id": with_dropped(properties=(TRACKED, ID_MODE)),
+    "in an array": with_dropped(
+        "items.element.secret",
+        "items ARRAY<STRUCT<x: INT, secret: STRING>>",
+        f"array({STRUCT})",
+    ),
+    "in a map": with_dropped(
+        "pairs.value.secret",
+        "pairs MAP<STRING, STRUCT<x: INT, secret: STRING>>",
+        f"map('k', {STRUCT})",
+    ),
+    "deep": with_dropped(
+        "a.b.c.secret",
+        "a STRUCT<b: STRUCT<c: STRUCT<x: INT, secret: STRING>>>",
+        f"named_struct('b', named_struct('c', {STRUCT}))",
+    ),
+    "mapped again": mapped_again,
+}
+
+
 @PURGES
-@pytest.mark.parametrize(
-    "make",
-    [top_level, renamed, by_uuid, by_id, in_an_array, in_a_map, deep, mapped_again],
-)
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_erasure_steps_leave_no_byte_and_each_place_is_reported_before_each_step(
     table: Table, make: Callable[[Table], str]
 ) -> None:
@@ -249,28 +243,22 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
     on_disk = holders(table.path, MARKER)
     assert on_disk["checkpoints"] >= 3
     assert found.checkpoints == on_disk["checkpoints"]
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, "secret") == ["LOG CLEANUP"]
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
 def test_erasure_works_when_column_was_dropped_without_column_mapping(table: Table) -> None:
     table.create("id INT, secret STRING", *SHORT)
     table.insert(f"(1, '{MARKER}')")
-    table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
-        "overwriteSchema", "true"
-    ).mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
     assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
     assert column(table, "secret").operation == "WRITE"
     table.spark.sql(f"VACUUM {table.name}")
     assert agree(table, "secret") == ["LOG CLEANUP"]
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
 @pytest.mark.matrix
@@ -280,9 +268,7 @@ def test_partition_column_is_found_in_paths_and_in_the_log(
 ) -> None:
     table.create("id INT, secret STRING", *mapping, *SHORT, partitioned_by="secret")
     table.insert(f"(1, '{MARKER}'), (2, '{MARKER} a:b%c')")
-    table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
-        "overwriteSchema", "true"
-    ).mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
     found = column(table, "secret")
 
@@ -291,17 +277,14 @@ def test_partition_column_is_found_in_paths_and_in_the_log(
     assert reported(found) == on_disk
     table.spark.sql(f"VACUUM {table.name}")
     assert reported(column(table, "secret")) == holders(table.path, MARKER)
-    table.age_log()
-    checkpoint(table)
-    assert_erased(table)
+    assert_log_cleanup_erases(table)
 
 
 def test_empty_partition_folder_is_counted(table: Table) -> None:
     table.create("id INT, secret STRING", *SHORT, partitioned_by="secret")
     table.insert(f"(1, '{MARKER}')")
     file = local(table.path, next(iter(table.log.live_files)))
-    overwrite = table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta")
-    overwrite.option("overwriteSchema", "true").mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
     for each in file.parent.iterdir():
         each.unlink()
@@ -314,8 +297,7 @@ def test_source_files_of_shallow_clone_are_named_and_not_counted(
     table: Table, tmp_path: Path
 ) -> None:
     top_level(table)
-    clone = Table(table.spark, tmp_path / "clone")
-    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
+    clone = table.clone(tmp_path / "clone")
 
     (found,) = dropped(clone).columns
     assert (found.path, found.physical_path) == (None, "secret")
@@ -324,7 +306,7 @@ def test_source_files_of_shallow_clone_are_named_and_not_counted(
     assert source.removeprefix("file:") == str(table.path) or str(table.path) in source
     assert [step.step for step in found.steps] == ["PURGE", "LOG CLEANUP", "SOURCE"]
 
-    clone.spark.sql(f"REORG TABLE {clone.name} APPLY (PURGE)")
+    clone.purge()
     (found,) = dropped(clone).columns
     assert found.source_files == (source,)
     assert [step.step for step in found.steps] == ["LOG CLEANUP", "SOURCE"]
@@ -345,8 +327,7 @@ def test_source_of_shallow_clone_is_named_once(
         table.insert(f"({day}, '{MARKER}', {day})")
     table.alter("DROP COLUMN secret")
     assert len({Path(path).parent for path in table.log.live_files}) > 1
-    clone = Table(table.spark, tmp_path / "clone")
-    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
+    clone = table.clone(tmp_path / "clone")
 
     (found,) = dropped(clone).columns
     assert found.source_files == (f"file:{table.path}",)
@@ -423,7 +404,7 @@ def test_unreadable_deletion_vector_is_unknown(table: Table) -> None:
 @PURGES
 def test_deletion_vector_is_a_removed_file_when_no_longer_needed(table: Table) -> None:
     file = with_vector(table)
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     assert dropped(table).columns == ()
 
     file.with_name(f".{file.name}.crc").unlink()
@@ -558,11 +539,30 @@ def test_column_is_not_dropped_when_restore_restored_it(table: Table) -> None:
     table.alter("DROP COLUMN secret")
     assert [each.path for each in dropped(table).columns] == ["secret"]
 
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 1")
+    table.restore(1)
 
     assert dropped(table).columns == ()
     table.alter("DROP COLUMN secret")
     assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
+
+
+def test_statistics_that_are_objects_are_found(table: Table) -> None:
+    path = top_level(table)
+    rewrite(table, 1, statistics_as_objects)
+
+    erase(table, path)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("statistics", [5, [MARKER], f'["{MARKER}"]'])
+def test_statistics_of_other_types_are_unknown(table: Table, statistics: Any) -> None:
+    top_level(table)
+
+    with written(table, 1, lambda lines: with_statistics(lines, lambda text: statistics)):
+        found = column(table, "secret")
+
+    assert found.unknown_log_files == 1
+    assert not found.gone
 
 
 # Calls of users.
@@ -681,3 +681,19 @@ def test_audit_and_erasure_refuse_a_commit_with_a_broken_line(table: Table) -> N
     commit.write_text("\n".join(whole))
     assert refused[0] == refused[1]
     assert refused[0]["path"].endswith(commit.name)
+
+
+def test_erasure_refuses_a_commit_whose_last_line_is_incomplete(table: Table) -> None:
+    """The audit reads the other lines. A certificate must know them all."""
+    top_level(table)
+
+    def cut(lines: Lines) -> str:
+        return joined(*lines)[:-9]
+
+    with written(table, 1, cut):
+        audited = audit(table.spark, table.name).findings
+        with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
+            table.spark.sql(f'SELECT * FROM column_mapping_dropped("{table.name}")').collect()
+
+    assert [finding.check for finding in audited] == ["commit_truncated"]
+    assert refused.value.getMessageParameters()["path"].endswith(f"{1:020}.json")

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from delta.tables import DeltaTable
 
 from spark_ext import UsageTracking
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.table_log import FEATURE, FLAG, TableLog, is_uuid_name
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, FLAG, is_uuid_name
 
 
 def by_property(table: Table) -> None:
@@ -20,23 +19,16 @@ def by_property(table: Table) -> None:
 
 
 def by_delta_table(table: Table) -> None:
-    DeltaTable.forPath(table.spark, str(table.path)).addFeatureSupport(FEATURE)
+    table.delta_table.addFeatureSupport(FEATURE)
 
 
 def by_usage_tracking(table: Table) -> None:
-    UsageTracking.forPath(table.spark, str(table.path)).enable()
+    table.usage.enable()
 
 
 Enable = Callable[[Table], None]
 
 WAYS = [by_property, by_delta_table, by_usage_tracking]
-
-
-def configure_foreign(log: TableLog, **changes: str | None) -> None:
-    """Commits a flag, or none, as another engine may."""
-    configuration = {**log.configuration, **changes}
-    kept = {key: value for key, value in configuration.items() if value is not None}
-    log.append_foreign({"metaData": {**log.metadata, "configuration": kept}})
 
 
 # Tables without column mapping.
@@ -120,7 +112,7 @@ def test_mapped_table_starts_with_the_flag_true(table: Table, enable: Enable) ->
 
 
 def test_table_mapped_by_id_starts_with_the_flag_true(table: Table) -> None:
-    table.create("a INT", "'delta.columnMapping.mode' = 'id'")
+    table.create("a INT", ID_MODE)
 
     with table.one_commit():
         by_property(table)
@@ -154,7 +146,7 @@ def test_enabling_twice_makes_no_commit(named_table: Table, columns: str) -> Non
 
     with named_table.no_commit():
         tracking.enable()
-        UsageTracking.forPath(named_table.spark, str(named_table.path)).enable()
+        named_table.usage.enable()
 
     assert named_table.log.flag == "false"
 
@@ -178,7 +170,7 @@ def test_enabling_again_keeps_the_flag(table: Table, enable: Enable, flag: str) 
 @pytest.mark.parametrize("enable", WAYS)
 def test_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enable) -> None:
     table.create("a INT", NAME_MODE)
-    configure_foreign(table.log, **{FLAG: "false"})
+    table.log.append_properties({FLAG: "false"})
 
     with table.one_commit():
         enable(table)
@@ -194,7 +186,7 @@ def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
     table: Table, stale: str, flag: str
 ) -> None:
     table.create("a INT")
-    configure_foreign(table.log, **{FLAG: stale})
+    table.log.append_properties({FLAG: stale})
 
     with table.one_commit():
         by_property(table)
@@ -206,7 +198,7 @@ def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
 def test_stale_false_flag_is_kept_when_column_mapping_is_enabled(table: Table) -> None:
     # RFC: `true` is for tables that already have column mapping. No column was dropped here.
     table.create("a INT, b INT")
-    configure_foreign(table.log, **{FLAG: "false"})
+    table.log.append_properties({FLAG: "false"})
 
     with table.one_commit():
         table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -224,7 +216,7 @@ def test_stale_false_flag_is_kept_when_mapping_and_tracking_are_enabled_at_once(
     table: Table,
 ) -> None:
     table.create("a INT, b INT")
-    configure_foreign(table.log, **{FLAG: "false"})
+    table.log.append_properties({FLAG: "false"})
 
     with table.one_commit():
         table.alter(f"SET TBLPROPERTIES ({NAME_MODE}, {TRACKED})")
@@ -237,7 +229,7 @@ def test_stale_false_flag_is_kept_when_mapping_and_tracking_are_enabled_at_once(
 def test_stale_flag_of_an_untracked_table_becomes_true(table: Table) -> None:
     # A RESTORE or CLONE may add the feature again, and would read the flag.
     table.create("a INT, b INT", NAME_MODE)
-    configure_foreign(table.log, **{FLAG: "false"})
+    table.log.append_properties({FLAG: "false"})
 
     with table.one_commit():
         table.alter("ADD COLUMN c INT")
@@ -253,7 +245,7 @@ def test_clone_of_a_tracked_table_over_a_stale_flag_sets_the_flag(
 ) -> None:
     tracked = Table(table.spark, tmp_path / "tracked").create_tracked("a INT")
     table.create("a INT", NAME_MODE)
-    configure_foreign(table.log, **{FLAG: "false"})
+    table.log.append_properties({FLAG: "false"})
 
     table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {tracked.name}")
 
@@ -271,7 +263,7 @@ def test_flag_that_is_not_a_boolean_becomes_true_at_the_next_change(
 ) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
-    configure_foreign(table.log, **{FLAG: written})
+    table.log.append_properties({FLAG: written})
 
     with table.one_commit():
         table.alter("ADD COLUMN b INT")
@@ -285,7 +277,7 @@ def test_flag_that_is_not_a_boolean_becomes_true_at_the_next_change(
 @pytest.mark.broken_table("feature_without_flag")
 def test_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> None:
     table.create_tracked("a INT")
-    configure_foreign(table.log, **{FLAG: None})
+    table.log.append_properties({FLAG: None})
 
     with table.one_commit():
         table.alter("SET TBLPROPERTIES ('delta.appendOnly' = 'true')")
@@ -297,7 +289,7 @@ def test_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> No
 @pytest.mark.broken_table("feature_without_flag")
 def test_missing_flag_of_an_unmapped_table_becomes_true(table: Table) -> None:
     table.create("a INT", TRACKED)
-    configure_foreign(table.log, **{FLAG: None})
+    table.log.append_properties({FLAG: None})
 
     with table.one_commit():
         table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -312,7 +304,7 @@ def test_missing_flag_of_an_unmapped_table_becomes_true(table: Table) -> None:
 @pytest.mark.broken_table("feature_without_flag")
 def test_append_does_not_restore_a_missing_flag(table: Table) -> None:
     table.create_tracked("a INT")
-    configure_foreign(table.log, **{FLAG: None})
+    table.log.append_properties({FLAG: None})
 
     with table.one_commit():
         table.insert("(1)")
@@ -326,7 +318,7 @@ def test_boolean_in_other_letter_case_is_a_boolean(
     table: Table, written: str, name_is_uuid: bool
 ) -> None:
     table.create_tracked("a INT")
-    configure_foreign(table.log, **{FLAG: written})
+    table.log.append_properties({FLAG: written})
 
     with table.one_commit():
         table.alter("ADD COLUMN b INT")

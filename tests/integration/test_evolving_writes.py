@@ -8,14 +8,13 @@ from pyspark.sql import SparkSession
 
 from tests.integration import routes
 from tests.integration.routes import STREAM, WRITES, Route
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
 from tests.support.releases import CHANGE_DATA, NAMES_NO_MISMATCH, evolving_merge
 from tests.support.table_log import UUID
 
 pytestmark = pytest.mark.without("auto-compact")
 
 TYPE_WIDENING = "'delta.enableTypeWidening' = 'true'"
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 
 
 @pytest.fixture

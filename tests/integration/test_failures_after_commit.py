@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.errors import AnalysisException
 
-from spark_ext import UsageTracking
-from tests.support.delta_table import Table
+from tests.support.delta_table import Table, refusal
 from tests.support.releases import PURGES
 from tests.support.removal import (
-    NONE_MODE,
     OPERATION,
     counts,
     data_files,
@@ -30,18 +28,10 @@ FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 
 @pytest.fixture
-def broken_property(table: Table) -> Iterator[Callable[[], Table]]:
+def broken_property(table: Table) -> Iterator[Callable[[], None]]:
     """Yields a function that makes statements fail after their commit, by an invalid property."""
-
-    def set_it() -> Table:
-        configuration = {**table.log.configuration, STATISTICS: "perhaps"}
-        table.log.append_foreign(
-            {"metaData": {**table.log.metadata, "configuration": configuration}}
-        )
-        return table
-
     with session_conf(table.spark, {FILES_IN_CHECKSUM: "true"}):
-        yield set_it
+        yield lambda: table.log.append_properties({STATISTICS: "perhaps"})
 
 
 def renamed(table: Table) -> Table:
@@ -52,20 +42,15 @@ def renamed(table: Table) -> Table:
     return table
 
 
-def remove_mapping(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-
-
 def fails_after_commit(table: Table, statement: Callable[[], object], operation: str) -> None:
     version = table.log.version
 
-    with pytest.raises(AnalysisException) as refused:
+    with refusal(CONDITION) as refused:
         statement()
 
-    assert refused.value.getCondition() == CONDITION
+    assert isinstance(refused.value, AnalysisException)
     assert refused.value.getSqlState() == "2DKD0"
-    parameters = refused.value.getMessageParameters()
-    assert parameters is not None
+    parameters = refused.value.getMessageParameters() or {}
     assert parameters["operation"] == operation
     assert parameters["version"] == str(table.log.version)
     assert "perhaps" in parameters["reason"]
@@ -75,25 +60,25 @@ def fails_after_commit(table: Table, statement: Callable[[], object], operation:
 
 
 def test_removal_by_copy_names_its_version_and_the_failure(
-    table: Table, broken_property: Callable[[], Table]
+    table: Table, broken_property: Callable[[], None]
 ) -> None:
     renamed(table)
     broken_property()
 
-    fails_after_commit(table, lambda: remove_mapping(table), OPERATION)
+    fails_after_commit(table, table.remove_mapping, OPERATION)
 
     assert counts(table.log) == (0, 1, 0)
     assert table.rows() == [(1, "x")]
 
 
 def test_metadata_only_removal_names_its_version_and_the_failure(
-    table: Table, broken_property: Callable[[], Table]
+    table: Table, broken_property: Callable[[], None]
 ) -> None:
     table.create_tracked("a INT, b STRING")
     insert_one_file(table, "(1, 'x')")
     broken_property()
 
-    fails_after_commit(table, lambda: remove_mapping(table), OPERATION)
+    fails_after_commit(table, table.remove_mapping, OPERATION)
 
     assert "delta.columnMapping.mode" not in table.log.configuration or (
         table.log.configuration["delta.columnMapping.mode"] == "none"
@@ -103,15 +88,13 @@ def test_metadata_only_removal_names_its_version_and_the_failure(
 
 @PURGES
 def test_purge_names_its_version_and_the_failure(
-    table: Table, broken_property: Callable[[], Table]
+    table: Table, broken_property: Callable[[], None]
 ) -> None:
     renamed(table)
     broken_property()
     before = data_files(table.path)
 
-    fails_after_commit(
-        table, lambda: table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)"), "REORG"
-    )
+    fails_after_commit(table, table.purge, "REORG")
 
     (copy,) = data_files(table.path) - before
     assert set(live(table.log)) == {copy.relative_to(table.path).as_posix()}
@@ -119,17 +102,16 @@ def test_purge_names_its_version_and_the_failure(
 
 
 def test_align_names_names_the_failure_and_resumes(
-    table: Table, broken_property: Callable[[], Table]
+    table: Table, broken_property: Callable[[], None]
 ) -> None:
     renamed(table)
-    usage = UsageTracking.forPath(table.spark, str(table.path))
+    usage = table.usage
     (mark, *_) = usage.align_names(dry_run=True).statements
     table.spark.sql(mark)
     broken_property()
 
     fails_after_commit(table, usage.align_names, OPERATION)
 
-    configuration = {**table.log.configuration, STATISTICS: "true"}
-    table.log.append_foreign({"metaData": {**table.log.metadata, "configuration": configuration}})
+    table.log.append_properties({STATISTICS: "true"})
     assert usage.align_names().aligned
     assert table.rows() == [(1, "x")]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from delta.tables import DeltaTable
 
+from tests.integration import routes
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import CHANGE_DATA, PURGES, SQL_GENERATES_COLUMNS
 from tests.support.table_log import UUID, TableLog
@@ -68,7 +68,7 @@ def clone_in_sql(source: Table, target: Table, kind: str) -> None:
 
 
 def clone_by_builder(source: Table, target: Table, _: str) -> None:
-    original = DeltaTable.forPath(source.spark, str(source.path))
+    original = source.delta_table
     original.clone(str(target.path), isShallow=False)
 
 
@@ -327,11 +327,8 @@ def test_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) 
     table.create("a INT, r ARRAY<INT>, m MAP<INT, INT>", MAPPED, COMPAT_V2)
     created = table.log
     table.alter("RENAME COLUMN r TO q")
-    rows = table.spark.sql("SELECT 1 AS a, array(2) AS q, map(3, 4) AS m, array(5) AS r")
     with table.one_commit():
-        rows.write.format("delta").mode("append").option("mergeSchema", "true").save(
-            str(table.path)
-        )
+        routes.save(table, "SELECT 1 AS a, array(2) AS q, map(3, 4) AS m, array(5) AS r")
 
     def nested_ids(path: str) -> dict[str, int]:
         return table.log.fields[path].metadata["delta.columnMapping.nested.ids"]

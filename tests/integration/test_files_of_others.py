@@ -10,7 +10,7 @@ import pytest
 
 from spark_ext import UsageTracking
 from tests.support.compact_thrift import BINARY, I32, I64
-from tests.support.delta_table import TRACKED, Table
+from tests.support.delta_table import ID_MODE, TRACKED, Table
 from tests.support.parquet_file import (
     COLUMN_INDEX,
     COLUMN_INDEX_LENGTH,
@@ -26,7 +26,6 @@ pytestmark = pytest.mark.without("auto-compact")
 
 EXTENSION = -16384  # the bytes of field 32767 in BinaryProtocolExtensions.md, as Thrift reads them
 SECRET = b"a footer of another form, with the column d"
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 CHANGE_FEED = "'delta.enableChangeDataFeed' = 'true'"
 
 Change = Callable[[ParquetFile], None]
@@ -127,7 +126,7 @@ def test_purge_copies_the_same_files(table: Table) -> None:
 
 def purge(table: Table) -> None:
     with table.one_commit():
-        table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+        table.purge()
 
 
 def updated(table: Table) -> Table:

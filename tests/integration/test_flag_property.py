@@ -7,31 +7,31 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from delta.tables import DeltaTable
+from delta.tables import DeltaTable, DeltaTableBuilder
 from pyspark.errors import AnalysisException, StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, DataFrameWriterV2, SparkSession
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.releases import LIKE_TAKES_PATHS
-from tests.support.table_log import FLAG
+from tests.integration.streams import start_sink
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.session_conf import SetConf
+from tests.support.table_log import FEATURE, FLAG
 
 SESSION_DEFAULT = "spark.databricks.delta.properties.defaults.columnMapping.hasDroppedOrRenamed"
 NAMED = f"TBLPROPERTIES ('{FLAG}' = 'false')"
 
 
-def assert_no_commit(table: Table, statement: Callable[[], object]) -> None:
-    version = table.log.version
-    assert_refused(statement)
-    assert table.log.version == version
-
-
 def assert_refused(statement: Callable[[], object]) -> None:
-    with pytest.raises(AnalysisException) as refusal:
+    with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY") as refused:
         statement()
 
-    assert refusal.value.getCondition() == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
-    assert refusal.value.getSqlState() == "42939"
-    assert refusal.value.getMessageParameters() == {"prop": FLAG}
+    assert isinstance(refused.value, AnalysisException)
+    assert refused.value.getSqlState() == "42939"
+    assert refused.value.getMessageParameters() == {"prop": FLAG}
+
+
+def assert_no_commit(table: Table, statement: Callable[[], object]) -> None:
+    with table.no_commit():
+        assert_refused(statement)
 
 
 @pytest.fixture(scope="module")
@@ -122,46 +122,38 @@ def test_statement_is_refused_before_the_table_is_looked_up(
     assert_refused(lambda: spark.sql(f"ALTER TABLE no_such_table {change}"))
 
 
-@pytest.mark.parametrize(
-    "builder",
-    [
-        lambda spark, path: (
-            DeltaTable.replace(spark)
-            .location(path)
-            .addColumn("a", "INT")
-            .property(FLAG, "false")
-            .execute()
-        ),
-        lambda spark, path: (
-            spark.range(1)
-            .write.format("delta")
-            .mode("overwrite")
-            .option("overwriteSchema", "true")
-            .option(FLAG, "false")
-            .save(path)
-        ),
-        lambda spark, path: (
-            spark.sql("SELECT 1 AS a").writeTo(f"delta.`{path}`").option(FLAG, "false").append()
-        ),
-        lambda spark, path: (
-            spark.range(1)
-            .writeTo(f"delta.`{path}`")
-            .using("delta")
-            .tableProperty(FLAG, "false")
-            .replace()
-        ),
-    ],
-    ids=[
-        "DeltaTable.replace",
-        "df.write.overwriteSchema",
-        "df.writeTo.option.append",
-        "df.writeTo.tableProperty.replace",
-    ],
-)
-def test_builder_on_a_table_may_not_name_the_flag(
-    existing: Table, builder: Callable[[SparkSession, str], object]
-) -> None:
-    assert_no_commit(existing, lambda: builder(existing.spark, str(existing.path)))
+def of_columns(builder: DeltaTableBuilder, path: str) -> DeltaTableBuilder:
+    return builder.location(path).addColumn("a", "INT")
+
+
+def frame_writer(spark: SparkSession) -> DataFrameWriter:
+    return spark.range(1).write.format("delta")
+
+
+def writer_v2(spark: SparkSession, path: str) -> DataFrameWriterV2:
+    return spark.sql("SELECT 1 AS a").writeTo(f"delta.`{path}`").using("delta")
+
+
+Build = Callable[[SparkSession, str], object]
+ON_A_TABLE: dict[str, Build] = {
+    "DeltaTable.replace": lambda spark, path: (
+        of_columns(DeltaTable.replace(spark), path).property(FLAG, "false").execute()
+    ),
+    "df.write.overwriteSchema": lambda spark, path: (
+        frame_writer(spark).option(FLAG, "false").save(path, mode="overwrite", overwriteSchema=True)
+    ),
+    "df.writeTo.option.append": lambda spark, path: (
+        writer_v2(spark, path).option(FLAG, "false").append()
+    ),
+    "df.writeTo.tableProperty.replace": lambda spark, path: (
+        writer_v2(spark, path).tableProperty(FLAG, "false").replace()
+    ),
+}
+
+
+@pytest.mark.parametrize("build", ON_A_TABLE.values(), ids=ON_A_TABLE)
+def test_builder_on_a_table_may_not_name_the_flag(existing: Table, build: Build) -> None:
+    assert_no_commit(existing, lambda: build(existing.spark, str(existing.path)))
 
 
 # New tables: no table is created.
@@ -207,90 +199,52 @@ def test_clone_builder_may_not_name_the_flag(
     target = tmp_path / "clone"
 
     assert_refused(
-        lambda: DeltaTable.forPath(existing.spark, str(existing.path)).clone(
+        lambda: existing.delta_table.clone(
             str(target), isShallow=True, replace=replace, properties={FLAG: "false"}
         )
     )
     assert not target.exists()
 
 
-@pytest.mark.parametrize(
-    "builder",
-    [
-        lambda spark, path: (
-            DeltaTable.create(spark)
-            .location(path)
-            .addColumn("a", "INT")
-            .property(FLAG, "false")
-            .execute()
-        ),
-        lambda spark, path: (
-            DeltaTable.createIfNotExists(spark)
-            .location(path)
-            .addColumn("a", "INT")
-            .property(FLAG.upper(), "false")
-            .execute()
-        ),
-        lambda spark, path: (
-            DeltaTable.createOrReplace(spark)
-            .location(path)
-            .addColumn("a", "INT")
-            .property(FLAG, "false")
-            .execute()
-        ),
-        lambda spark, path: spark.range(1).write.format("delta").option(FLAG, "false").save(path),
-        lambda spark, path: (
-            spark.range(1)
-            .write.format("delta")
-            .mode("append")
-            .option(FLAG.lower(), "false")
-            .save(path)
-        ),
-        lambda spark, path: (
-            spark.range(1)
-            .write.format("delta")
-            .option("path", path)
-            .option(FLAG, "false")
-            .saveAsTable("fresh")
-        ),
-        lambda spark, path: (
-            spark.range(1)
-            .writeTo(f"delta.`{path}`")
-            .using("delta")
-            .tableProperty(FLAG, "false")
-            .create()
-        ),
-        lambda spark, path: (
-            spark.range(1)
-            .writeTo(f"delta.`{path}`")
-            .using("delta")
-            .tableProperty(FLAG.lower(), "false")
-            .createOrReplace()
-        ),
-        lambda spark, path: (
-            spark.range(1).writeTo(f"delta.`{path}`").using("delta").option(FLAG, "false").create()
-        ),
-        lambda spark, path: spark.catalog.createTable(
-            "fresh", path=path, source="delta", schema=spark.range(1).schema, **{FLAG: "false"}
-        ),
-    ],
-    ids=[
-        "DeltaTable.create",
-        "DeltaTable.createIfNotExists",
-        "DeltaTable.createOrReplace",
-        "df.write.save",
-        "df.write.append.save",
-        "df.write.saveAsTable",
-        "df.writeTo.tableProperty.create",
-        "df.writeTo.tableProperty.createOrReplace",
-        "df.writeTo.option.create",
-        "catalog.createTable",
-    ],
-)
+CREATING: dict[str, Build] = {
+    "DeltaTable.create": lambda spark, path: (
+        of_columns(DeltaTable.create(spark), path).property(FLAG, "false").execute()
+    ),
+    "DeltaTable.createIfNotExists": lambda spark, path: (
+        of_columns(DeltaTable.createIfNotExists(spark), path)
+        .property(FLAG.upper(), "false")
+        .execute()
+    ),
+    "DeltaTable.createOrReplace": lambda spark, path: (
+        of_columns(DeltaTable.createOrReplace(spark), path).property(FLAG, "false").execute()
+    ),
+    "df.write.save": lambda spark, path: frame_writer(spark).option(FLAG, "false").save(path),
+    "df.write.append.save": lambda spark, path: (
+        frame_writer(spark).mode("append").option(FLAG.lower(), "false").save(path)
+    ),
+    "df.write.saveAsTable": lambda spark, path: (
+        frame_writer(spark).option("path", path).option(FLAG, "false").saveAsTable("fresh")
+    ),
+    "df.writeTo.tableProperty.create": lambda spark, path: (
+        writer_v2(spark, path).tableProperty(FLAG, "false").create()
+    ),
+    "df.writeTo.tableProperty.createOrReplace": lambda spark, path: (
+        writer_v2(spark, path).tableProperty(FLAG.lower(), "false").createOrReplace()
+    ),
+    "df.writeTo.option.create": lambda spark, path: (
+        writer_v2(spark, path).option(FLAG, "false").create()
+    ),
+    "catalog.createTable": lambda spark, path: spark.catalog.createTable(
+        "fresh", path=path, source="delta", schema=spark.range(1).schema, **{FLAG: "false"}
+    ),
+}
+
+
+@pytest.mark.parametrize("build", CREATING.values(), ids=CREATING)
 def test_builder_may_not_create_a_table_with_the_flag(
-    table: Table, name: str, builder: Callable[[SparkSession, str], object]
+    table: Table, name: str, build: Build
 ) -> None:
-    assert_refused(lambda: builder(table.spark, str(table.path)))
+    assert_refused(lambda: build(table.spark, str(table.path)))
     assert not table.path.exists()
     assert not table.spark.catalog.tableExists(name)
 
@@ -311,47 +265,39 @@ def test_session_default_may_not_be_set_in_sql(spark: SparkSession, statement: s
     assert spark.conf.get(SESSION_DEFAULT, None) is None
 
 
+BY_DEFAULT: dict[str, Build] = {
+    "CREATE": lambda spark, path: spark.sql(f"CREATE TABLE delta.`{path}` (a INT) USING delta"),
+    "CTAS": lambda spark, path: spark.sql(f"CREATE TABLE delta.`{path}` USING delta AS SELECT 1 a"),
+    "df.write.save": lambda spark, path: frame_writer(spark).save(path),
+    "DeltaTable.create": lambda spark, path: (
+        of_columns(DeltaTable.create(spark), path)
+        .property(f"delta.feature.{FEATURE}", "supported")
+        .execute()
+    ),
+}
+
+
 @pytest.mark.parametrize("value", ["true", "false"])
-@pytest.mark.parametrize(
-    "builder",
-    [
-        lambda spark, path: spark.sql(f"CREATE TABLE delta.`{path}` (a INT) USING delta"),
-        lambda spark, path: spark.sql(f"CREATE TABLE delta.`{path}` USING delta AS SELECT 1 AS a"),
-        lambda spark, path: spark.range(1).write.format("delta").save(path),
-        lambda spark, path: (
-            DeltaTable.create(spark)
-            .location(path)
-            .addColumn("a", "INT")
-            .property("delta.feature.columnMappingUsageTracking", "supported")
-            .execute()
-        ),
-    ],
-    ids=["CREATE", "CTAS", "df.write.save", "DeltaTable.create"],
-)
+@pytest.mark.parametrize("build", BY_DEFAULT.values(), ids=BY_DEFAULT)
 def test_no_table_is_created_with_a_session_default(
-    table: Table,
-    conf: Callable[[str, str], None],
-    builder: Callable[[SparkSession, str], object],
-    value: str,
+    table: Table, conf: SetConf, build: Build, value: str
 ) -> None:
     conf(SESSION_DEFAULT, value)
 
-    assert_refused(lambda: builder(table.spark, str(table.path)))
+    assert_refused(lambda: build(table.spark, str(table.path)))
     assert table.log.version == -1
 
 
+def stream_of(spark: SparkSession, folder: Path) -> DataFrame:
+    spark.range(1).write.parquet(str(folder / "source"))
+    return spark.readStream.schema("id LONG").parquet(str(folder / "source"))
+
+
 def test_no_stream_creates_a_table_with_a_session_default(
-    table: Table, tmp_path: Path, conf: Callable[[str, str], None]
+    table: Table, tmp_path: Path, conf: SetConf
 ) -> None:
     conf(SESSION_DEFAULT, "false")
-    table.spark.range(1).write.parquet(str(tmp_path / "source"))
-    stream = table.spark.readStream.schema("id LONG").parquet(str(tmp_path / "source"))
-    query = (
-        stream.writeStream.format("delta")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start(str(table.path))
-    )
+    query = start_sink(stream_of(table.spark, tmp_path), table.path)
 
     with pytest.raises(StreamingQueryException) as failure:
         query.awaitTermination()
@@ -363,9 +309,7 @@ def test_no_stream_creates_a_table_with_a_session_default(
     assert table.log.version == -1
 
 
-def test_existing_tables_are_not_affected_by_a_session_default(
-    table: Table, conf: Callable[[str, str], None]
-) -> None:
+def test_existing_tables_are_not_affected_by_a_session_default(table: Table, conf: SetConf) -> None:
     table.create_tracked("a INT")
     conf(SESSION_DEFAULT, "true")
 
@@ -377,68 +321,13 @@ def test_existing_tables_are_not_affected_by_a_session_default(
 
 
 def test_option_of_a_stream_sets_no_flag(table: Table, tmp_path: Path) -> None:
-    table.spark.range(1).write.parquet(str(tmp_path / "source"))
-    stream = table.spark.readStream.schema("id LONG").parquet(str(tmp_path / "source"))
-
-    query = (
-        stream.writeStream.format("delta")
-        .option(FLAG, "true")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start(str(table.path))
-    )
-    query.awaitTermination()
+    start_sink(stream_of(table.spark, tmp_path), table.path, **{FLAG: "true"}).awaitTermination()
 
     assert table.log.version == 0
     assert table.log.flag is None
 
 
 # Statements that may name the flag.
-
-
-@pytest.mark.parametrize("flag", ["false", "true"])
-def test_create_table_like_copies_a_tracked_table(table: Table, name: str, flag: str) -> None:
-    table.create_tracked("a INT, b STRING")
-    if flag == "true":
-        table.alter("RENAME COLUMN a TO c")
-    location = table.path.with_name("like")
-    source = table.name
-    if not LIKE_TAKES_PATHS:
-        source = "source"
-        table.spark.sql(f"CREATE TABLE source USING delta LOCATION '{table.path}'")
-
-    table.spark.sql(f"CREATE TABLE {name} LIKE {source} LOCATION '{location}'")
-    table.spark.sql("DROP TABLE IF EXISTS source")
-
-    assert table.log.flag == flag
-    assert Table(table.spark, location).log.flag == flag
-    assert table.spark.table(name).columns == table.spark.table(table.name).columns
-
-
-@pytest.mark.parametrize("flag", ["false", "true"])
-def test_shallow_clone_of_a_tracked_table_works(table: Table, tmp_path: Path, flag: str) -> None:
-    table.create_tracked("a INT, b STRING")
-    table.insert("(1, 'x')")
-    if flag == "true":
-        table.alter("RENAME COLUMN a TO c")
-    clone = Table(table.spark, tmp_path / "clone")
-
-    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
-
-    assert clone.log.flag == flag
-    assert clone.rows() == [(1, "x")]
-
-
-def test_restore_of_a_tracked_table_works(table: Table) -> None:
-    table.create_tracked("a INT, b STRING")
-    table.insert("(1, 'x')")
-    table.alter("RENAME COLUMN a TO c")
-
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 1")
-
-    assert table.log.flag == "true"
-    assert table.spark.table(table.name).columns == ["a", "b"]
-    assert table.rows() == [(1, "x")]
 
 
 def test_column_may_have_the_name_of_the_flag(table: Table) -> None:

@@ -3,21 +3,40 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from delta.tables import DeltaTable
 
 import spark_ext
-from spark_ext import UsageTracking
+from tests.integration.foreign_lines import (
+    Lines,
+    action_that_is_null,
+    array_of_actions,
+    blank_line,
+    blank_lines_around,
+    byte_order_mark,
+    byte_order_marks,
+    carriage_returns,
+    escaped_keys,
+    file_of,
+    half_a_line,
+    no_end,
+    no_json,
+    null,
+    number,
+    single_quotes,
+    statistics_as_objects,
+    unknown_action,
+    write,
+    written,
+)
 from tests.support.delta_table import Table, refusal
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.releases import PURGES
 from tests.support.removal import (
-    NONE_MODE,
     OPERATION,
     counts,
     data_files,
@@ -28,64 +47,6 @@ from tests.support.removal import (
 from tests.support.variants import in_matrix
 
 pytestmark = pytest.mark.without("optimize-write", "auto-compact")
-
-Lines = Sequence[str]
-BYTE_ORDER_MARK = "\ufeff"
-
-
-def joined(*lines: str) -> str:
-    return "".join(f"{line}\n" for line in lines)
-
-
-def blank_line(lines: Lines) -> str:
-    return joined(lines[0], "", *lines[1:])
-
-
-def blank_lines_around(lines: Lines) -> str:
-    return joined("", " \t ", *lines, "", "")
-
-
-def carriage_returns(lines: Lines) -> str:
-    return "\r\n".join([*lines, ""])
-
-
-def byte_order_mark(lines: Lines) -> str:
-    return BYTE_ORDER_MARK + joined(*lines)
-
-
-def byte_order_marks(lines: Lines) -> str:
-    return joined(*(BYTE_ORDER_MARK + line for line in lines))
-
-
-def no_end(lines: Lines) -> str:
-    return "\n".join(lines)
-
-
-def unknown_action(lines: Lines) -> str:
-    return joined('{"future":{"path":"x"}}', *lines, '{"future":null}', "{}")
-
-
-def action_that_is_null(lines: Lines) -> str:
-    return joined('{"add":null}', *lines, '{"remove":null}')
-
-
-def array_of_actions(lines: Lines) -> str:
-    return joined("[]", f"[{','.join(lines)}]")
-
-
-def single_quotes(lines: Lines) -> str:
-    assert "'" not in "".join(lines)
-    hidden = [line.replace('\\"', "\x01").replace('"', "'") for line in lines]
-    return joined(*(line.replace("\x01", '"') for line in hidden))
-
-
-def statistics_as_objects(lines: Lines) -> str:
-    actions = [json.loads(line) for line in lines]
-    for action in actions:
-        if "add" in action:
-            action["add"]["stats"] = json.loads(action["add"]["stats"])
-    return joined(*map(json.dumps, actions))
-
 
 READ: list[Any] = [
     blank_line,
@@ -104,58 +65,12 @@ READ: list[Any] = [
 ]
 
 
-def no_json(lines: Lines) -> str:
-    return joined(lines[0], "no JSON", *lines[1:])
-
-
-def null(lines: Lines) -> str:
-    return joined(lines[0], "null", *lines[1:])
-
-
-def number(lines: Lines) -> str:
-    return joined(lines[0], "5", *lines[1:])
-
-
-def half_a_line(lines: Lines) -> str:
-    return joined(lines[0], lines[1][:40], *lines[1:])
-
-
-def file_of(table: Table, version: int) -> Path:
-    return table.path / "_delta_log" / f"{version:020}.json"
-
-
-def write(file: Path, content: bytes) -> None:
-    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-    file.write_bytes(content)
-
-
-@contextmanager
-def written(table: Table, version: int, style: Callable[[Lines], str]) -> Iterator[None]:
-    """Replaces the lines of a commit for a while, and clears Delta's cache."""
-    jvm: Any = table.spark._jvm
-    file = file_of(table, version)
-    before = file.read_bytes()
-    write(file, style(before.decode().splitlines()).encode())
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    yield
-    write(file, before)
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-
-
 def renamed(table: Table) -> Table:
     """Version 1 adds the only file, in which a column has its former name."""
     table.create_tracked("a INT, b STRING, g INT")
     insert_one_file(table, "(1, 'x', 7), (2, 'y', 7)")
     table.alter("RENAME COLUMN a TO c")
     return table
-
-
-def usage(table: Table) -> UsageTracking:
-    return UsageTracking.forPath(table.spark, str(table.path))
-
-
-def remove_mapping(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
 
 
 @pytest.mark.every_variant
@@ -165,7 +80,7 @@ def test_removal_reads_what_delta_reads(table: Table, style: Callable[[Lines], s
 
     with written(table, 1, style):
         assert table.rows("c, b") == [(1, "x"), (2, "y")]
-        remove_mapping(table)
+        table.remove_mapping()
 
     assert table.log.operation == OPERATION
     assert counts(table.log) == (0, 1, 0)
@@ -185,7 +100,7 @@ def test_dry_run_and_survey_read_what_delta_reads(
             file.unlink()
 
     with written(table, 1, style):
-        step = usage(table).remove_column_mapping(dry_run=True, exact=True)[0]
+        step = table.usage.remove_column_mapping(dry_run=True, exact=True)[0]
         (surveyed,) = spark_ext.survey(table.spark, str(table.path), progress=None).tables
 
     assert step.copied is not None
@@ -197,7 +112,7 @@ def test_align_names_reads_what_delta_reads(table: Table) -> None:
     renamed(table)
 
     with written(table, 1, blank_line):
-        aligned = usage(table).align_names().aligned
+        aligned = table.usage.align_names().aligned
 
     assert aligned
     assert table.log.physical_names == {"c": "c", "b": "b", "g": "g"}
@@ -210,7 +125,7 @@ def test_purge_reads_what_delta_reads(table: Table) -> None:
     table.alter("DROP COLUMN g")
 
     with written(table, 1, blank_line):
-        table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+        table.purge()
 
     assert table.log.operation == "REORG"
     assert "-c000" not in table.log.actions("add")[0]["path"]
@@ -226,7 +141,7 @@ def test_removal_continues_after_a_conflict_that_delta_cannot_read(
     renamed(table)
     other = Table(table.spark, table.path)
 
-    with HeldStatement(table.spark, lambda: remove_mapping(table), Step.COMMIT) as held:
+    with HeldStatement(table.spark, lambda: table.remove_mapping(), Step.COMMIT) as held:
         insert_one_file(other, "(9, 'z', 7)")
         file = file_of(table, other.log.version)
         before = file.read_bytes()
@@ -274,15 +189,66 @@ def test_audit_compares_paths_as_delta_does(table: Table, is_absolute: bool) -> 
     assert [finding.check for finding in audited] == (["file_missing"] if is_absolute else [])
 
 
-@pytest.mark.every_variant
-@pytest.mark.parametrize("style", [byte_order_mark, *in_matrix(blank_line)])
-def test_audit_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
-    renamed(table)
+# The omitted columns depend on the time of the call and on the size of the lines.
+QUERIES = (
+    "SELECT * FROM column_mapping('{}')",
+    "SELECT * FROM column_mapping_history('{}')",
+    "SELECT * FROM column_mapping_status('{}')",
+    "SELECT * EXCEPT (steps) FROM column_mapping_dropped('{}')",
+    "SELECT * EXCEPT (timestamp, columns, filesRead) FROM column_mapping_erasure('{}', 'b')",
+)
 
-    with written(table, 0, style), written(table, 1, style):
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    "style",
+    [
+        byte_order_mark,
+        array_of_actions,
+        single_quotes,
+        statistics_as_objects,
+        escaped_keys,
+        *in_matrix(blank_line),
+    ],
+)
+def test_table_functions_read_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
+    renamed(table)
+    table.alter("DROP COLUMN b")
+
+    def answers() -> list[Any]:
+        return [table.spark.sql(query.format(table.name)).collect() for query in QUERIES]
+
+    expected = answers()
+    assert all(expected)
+    with ExitStack() as stack:
+        for version in range(table.log.version + 1):
+            stack.enter_context(written(table, version, style))
         findings = spark_ext.audit(table.spark, table.name).findings
+        read = answers()
 
     assert [finding.check for finding in findings] == []
+    assert read == expected
+
+
+@pytest.mark.parametrize("style", [array_of_actions, single_quotes])
+@pytest.mark.every_variant
+def test_stale_plan_is_refused_when_other_lines_changed_its_columns(
+    table: Table, style: Callable[[Lines], str]
+) -> None:
+    """The physical names of both versions are equal: only the commits between them differ."""
+    table.create_tracked("a INT, b STRING, g INT")
+    insert_one_file(table, "(1, 'x', 7)")
+    held = DeltaTable.forPath(table.spark, str(table.path))
+    first = table.log.version + 1
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b STRING AFTER a")
+    table.remove_mapping()
+
+    with ExitStack() as stack:
+        for version in range(first, table.log.version + 1):
+            stack.enter_context(written(table, version, style))
+        with refusal("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"):
+            held.update(set={"g": "g + 1"})
 
 
 @pytest.mark.every_variant
@@ -295,9 +261,9 @@ def test_error_names_the_line_that_delta_cannot_read(
 
     with untouched(table), written(table, 1, style):
         with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
-            remove_mapping(table)
+            table.remove_mapping()
         with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
-            usage(table).remove_column_mapping(dry_run=True, exact=True)
+            table.usage.remove_column_mapping(dry_run=True, exact=True)
 
     parameters = refused.value.getMessageParameters()
     assert parameters["path"].endswith(f"{1:020}.json")

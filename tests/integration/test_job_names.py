@@ -6,18 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from py4j.protocol import Py4JJavaError
 
 import spark_ext
-from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.pages import CHECKOUT
 from tests.support.prepared import made_once
 from tests.support.releases import PURGES
+from tests.support.session_conf import SetConf
 
 OURS = {path.name for path in (CHECKOUT / "jars/src/main/java").rglob("*.java")}
 MODE = "delta.columnMapping.mode"
@@ -120,9 +119,7 @@ def test_jobs_of_data_frames_have_the_names_of_the_calls(table: Table) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("way", ["copy", "rewrite"])
-def test_jobs_of_removal_have_names_and_descriptions(
-    table: Table, way: str, conf: Callable[[str, str], None]
-) -> None:
+def test_jobs_of_removal_have_names_and_descriptions(table: Table, way: str, conf: SetConf) -> None:
     filled(table)
     table.alter("RENAME COLUMN b TO c")
     conf("spark.sparkext.columnMapping.removal", way)
@@ -139,7 +136,7 @@ def test_jobs_of_purge_have_names_and_descriptions(table: Table) -> None:
     filled(table)
     table.alter("DROP COLUMN b")
 
-    jobs = after(table, lambda: table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)"))
+    jobs = after(table, lambda: table.purge())
 
     assert_named_by_the_user(jobs)
     assert any((job.description or "").startswith(DESCRIBED[0]) for job in jobs), jobs
@@ -148,18 +145,16 @@ def test_jobs_of_purge_have_names_and_descriptions(table: Table) -> None:
 def test_jobs_of_table_functions_have_names_and_descriptions(table: Table) -> None:
     filled(table)
     table.alter("DROP COLUMN b")
-    usage = UsageTracking.forPath(table.spark, table.path)
+    usage = table.usage
     functions: dict[str, Callable[[], object]] = {
         "audit": lambda: spark_ext.audit(table.spark, table.path, progress=None),
         "dropped": lambda: usage.dropped_columns(progress=None),
         "exact": lambda: usage.remove_column_mapping(dry_run=True, exact=True, progress=None),
-        "survey": lambda: spark_ext.survey(table.spark, Path(table.path), progress=None),
     }
 
     for function, act in functions.items():
         jobs = after(table, act)
-        if function != "survey":
-            assert_named_by_the_user(jobs)
+        assert_named_by_the_user(jobs)
         assert all((job.description or "").startswith(DESCRIBED) for job in jobs), (function, jobs)
 
 

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -27,7 +26,7 @@ from tests.integration.lakehouse_tables import (
     quiet,
     untracked,
 )
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
 from tests.support.java_catalogs import add_catalog
 from tests.support.sessions import warehouse_of
 from tests.support.table_log import TableLog
@@ -67,8 +66,7 @@ def schema(spark: SparkSession) -> Iterator[dict[str, Table]]:
     log.write_text(log.read_text().replace('"schemaString":"{', '"schemaString":"'))
     for checksum in log.parent.glob("*.crc"):
         checksum.unlink()
-    jvm: Any = spark._jvm
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(spark)
     spark.sql(f"CREATE VIEW {SCHEMA}.view AS SELECT 1 AS a")
     spark.sql(f"CREATE TABLE {SCHEMA}.parquet (a INT) USING parquet")
     yield tables

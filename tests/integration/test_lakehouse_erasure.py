@@ -56,8 +56,7 @@ def nested(table: Table) -> None:
 def partition(table: Table) -> None:
     table.create("id INT, ssn STRING", *SHORT, partitioned_by="ssn")
     table.insert(f"(1, '{MARKER}')")
-    rows = table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta")
-    rows.option("overwriteSchema", "true").mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
 
 @PURGES
@@ -320,8 +319,7 @@ def test_vacuum_waits_for_the_retention_period_of_the_table(table: Table) -> Non
 def test_manual_steps_and_steps_of_other_tables_are_not_run(table: Table, tmp_path: Path) -> None:
     table.create("id INT, ssn STRING")
     table.insert(f"(1, '{MARKER}')")
-    rows = table.spark.range(1).selectExpr("CAST(id AS INT) id").write.format("delta")
-    rows.option("overwriteSchema", "true").mode("overwrite").save(str(table.path))
+    table.overwrite("SELECT CAST(id AS INT) FROM range(1)")
     hidden = table.path / "_backup.parquet"
     hidden.write_bytes(with_marker(table).read_bytes())
 

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import spark_ext
 from spark_ext import Progress, UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.session_conf import SetConf
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 FUNCTIONS = (
@@ -75,9 +76,7 @@ class Counted:
 
 
 @pytest.fixture
-def make(
-    spark: SparkSession, tmp_path: Path, conf: Callable[[str, str], None]
-) -> Callable[..., Counted]:
+def make(spark: SparkSession, tmp_path: Path, conf: SetConf) -> Callable[..., Counted]:
     conf("spark.databricks.delta.allFilesInCrc.enabled", "true")  # this is Delta's default
 
     def make(name: str, **options: bool) -> Counted:
@@ -137,7 +136,7 @@ def test_align_names_runs_jobs_for_the_copies_only(table: Table) -> None:
     def count(progress: Progress) -> None:
         jobs.setdefault(progress.statement, []).append(num_jobs(table.spark))
 
-    UsageTracking.forPath(table.spark, str(table.path)).align_names(progress=count)
+    table.usage.align_names(progress=count)
 
     changes = {
         statement.split("SET TBLPROPERTIES", 1)[-1]: counts for statement, counts in jobs.items()

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.integration import routes
 from tests.integration.session_log import session_log
 from tests.support.audited import findings
-from tests.support.delta_table import NAME_MODE, Table
-from tests.support.releases import PURGES, evolving_merge
+from tests.support.delta_table import ID_MODE, NAME_MODE, Table
+from tests.support.releases import PURGES
 from tests.support.table_log import is_uuid_name
-
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 
 
 @pytest.fixture
@@ -83,8 +82,7 @@ def test_nested_add_by_a_write_is_logged(table: Table, log: Callable[[], list[st
     table.insert("(1, named_struct('x', 1))")
     table.alter("RENAME COLUMN s.x TO y")
 
-    more = table.spark.sql("SELECT 2 AS id, named_struct('y', 2, 'x', 3) AS s")
-    more.write.format("delta").mode("append").option("mergeSchema", "true").save(str(table.path))
+    routes.save(table, "SELECT 2 AS id, named_struct('y', 2, 'x', 3) AS s")
 
     (line,) = log()
     assert is_warning(line, "s.x", "s.y", table)
@@ -92,17 +90,11 @@ def test_nested_add_by_a_write_is_logged(table: Table, log: Callable[[], list[st
 
 
 def merge(table: Table) -> None:
-    with evolving_merge(table.spark):
-        table.spark.sql(
-            f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t"
-            " USING (SELECT 2 AS id, 'Y' AS town, 'X' AS city) s"
-            " ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
-        )
+    routes.merge_in_sql(table, "SELECT 2 AS id, 'Y' AS town, 'X' AS city")
 
 
 def overwrite(table: Table) -> None:
-    rows = table.spark.sql("SELECT 2 AS id, 'Oslo' AS town, 'X' AS city").write.format("delta")
-    rows.mode("overwrite").option("overwriteSchema", "true").save(str(table.path))
+    table.overwrite("SELECT 2 AS id, 'Oslo' AS town, 'X' AS city")
 
 
 def restore(table: Table) -> None:
@@ -110,7 +102,7 @@ def restore(table: Table) -> None:
     table.alter("ADD COLUMN city STRING")
     version = table.log.version
     table.alter("DROP COLUMN city")
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+    table.restore(version)
 
 
 @pytest.mark.parametrize(("write", "times"), [(merge, 1), (overwrite, 1), (restore, 2)])
@@ -139,7 +131,7 @@ def test_reused_name_of_a_dropped_column_is_a_finding_until_purged(
 
     assert is_uuid_name(table.log.physical_names["city"])
     assert [check for check, _, _ in found(table)] == ["misleading_name"]
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.purge()
     assert found(table) == []
 
 

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.support.delta_table import Table
 from tests.support.releases import NAMES_NO_MISMATCH
+from tests.support.session_conf import SetConf
 from tests.support.table_log import UUID, TableLog
-
-SetConf = Callable[[str, str], None]
 
 
 def overwrite(table: Table, query: str, *partitioned_by: str, **options: str) -> None:

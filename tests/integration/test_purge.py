@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from pyspark import InheritableThread
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, forget_logs, in_turn
 from tests.support.held_statement import Step, with_conflicts
 from tests.support.odd_disk import OddDisk
 from tests.support.prepared import made_once
@@ -36,7 +36,6 @@ pytestmark = [pytest.mark.without("auto-compact"), PURGES]
 SETTING = "spark.sparkext.columnMapping.purge"
 BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
-RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 
 
@@ -66,8 +65,7 @@ def rewrite_first_commit(table: Table, change: Callable[[dict[str, Any]], object
             change(action["add"])
     commit.with_name(f".{commit.name}.crc").unlink()
     commit.write_text("".join(json.dumps(action) + "\n" for action in actions))
-    jvm: Any = table.spark._jvm
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(table.spark)
 
 
 def added(log: TableLog) -> list[dict[str, Any]]:
@@ -168,7 +166,7 @@ def test_second_purge_makes_no_commit(table: Table) -> None:
         ((TRACKED, NAME_MODE), " COPY ", 2),
         ((NAME_MODE,), None, 0),
         ((NAME_MODE,), "copy", 2),
-        ((TRACKED, "'delta.columnMapping.mode' = 'id'"), None, 2),
+        ((TRACKED, ID_MODE), None, 2),
     ],
 )
 def test_setting_decides_between_copies_and_rewrite(
@@ -337,8 +335,7 @@ def test_vacuum_removes_copies_of_a_partition_with_a_hidden_name(table: Table) -
     assert copied(table.log) == 2
 
     table.spark.sql(f"DELETE FROM {table.name} WHERE pp = 'x'")
-    with session_conf(table.spark, {RETENTION_CHECK: "false"}):
-        table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+    table.vacuum_at_once()
 
     assert {file.name for file in data_files(table.path)} == live_names(table)
     assert table.rows("a, pp") == [(2, "y")]
@@ -459,8 +456,8 @@ def test_purge_succeeds_beside_other_statements(
     [
         sql("DELETE FROM {t} WHERE c = 1"),
         sql("UPDATE {t} SET b = 'z' WHERE c = 4"),
-        sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"),
-        sql("REORG TABLE {t} APPLY (PURGE)"),
+        Table.remove_mapping,
+        Table.purge,
     ],
     ids=["delete", "update", "remove_mapping", "purge"],
 )
@@ -496,7 +493,7 @@ def test_purge_fails_when_restore_restored_the_column(table: Table) -> None:
     before = table.log.version
     table.alter("DROP COLUMN d")
 
-    error = beside(table, sql(f"RESTORE TABLE {{t}} TO VERSION AS OF {before}"))
+    error = beside(table, lambda table: table.restore(before))
 
     assert "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS" in str(error)
     assert table.log.operation == "RESTORE"
@@ -580,7 +577,7 @@ def test_copy_has_the_tags_of_its_source(
     if act == "purge":
         purge(table)
     else:
-        table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
+        table.remove_mapping()
 
     (add,), (remove,) = table.log.actions("add"), table.log.actions("remove")
     assert add.get("tags") == tags

@@ -39,7 +39,7 @@ def test_batch_from_both_sides_is_refused(table: Table, tmp_path: Path) -> None:
 def restore(table: Table) -> None:
     version = table.log.version
     remove_mapping(table)
-    table.spark.sql(f"RESTORE {table.name} TO VERSION AS OF {version}")
+    table.restore(version)
 
 
 def removed_and(change: str) -> Callable[[Table], None]:
@@ -137,7 +137,7 @@ def test_stream_is_refused_when_restore_restored_a_column_of_the_same_name(
     stream = Stream(table, tmp_path / "s", skipChangeCommits="true")
     stream.run()
     remove_mapping(table)
-    table.spark.sql(f"RESTORE {table.name} TO VERSION AS OF 1")
+    table.restore(1)
     table.insert("(2, 200)")
 
     stream.assert_refused()
@@ -162,10 +162,7 @@ def test_stream_fails_when_vacuum_deleted_unread_files(table: Table, tmp_path: P
     table.insert("(3, 30)")
     remove_mapping(table)
     table.insert("(4, 40)")
-    with session_conf(
-        table.spark, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
-    ):
-        table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+    table.vacuum_at_once()
 
     with pytest.raises(StreamingQueryException):
         stream.run()

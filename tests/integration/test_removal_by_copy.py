@@ -25,7 +25,7 @@ from tests.support.removal import (
     unmap,
     untouched,
 )
-from tests.support.session_conf import session_conf
+from tests.support.session_conf import SetConf, session_conf
 from tests.support.table_files import rows_in_files
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
@@ -344,9 +344,7 @@ def test_setting_has_no_effect_on_a_metadata_only_removal(table: Table, tmp_path
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("features", [[TRACKED], []], ids=["tracked", "untracked"])
-def test_second_removal_changes_no_file(
-    table: Table, conf: Callable[[str, str], None], features: list[str]
-) -> None:
+def test_second_removal_changes_no_file(table: Table, conf: SetConf, features: list[str]) -> None:
     conf(SETTING, "copy")
     table.create("a INT, b STRING", NAME_MODE, *features)
     table.insert("(1, 'x')")
@@ -354,7 +352,7 @@ def test_second_removal_changes_no_file(
     unmap(table)
     files = table.log.live_files
 
-    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+    table.remove_mapping()
 
     assert table.log.live_files == files
     assert table.rows() == [(1, "x")]

@@ -12,18 +12,15 @@ import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from deltalake import DeltaTable
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
 from tests.support.removal import WAYS, by_unset, removal_of, unmap, untouched
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FLAG, TableLog
 
 MODE = "delta.columnMapping.mode"
 MAX_ID = "delta.columnMapping.maxColumnId"
 
 Removal = Callable[[Table], object]
-
-
-def set_mode(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
 
 
 def assert_metadata_only(log: TableLog) -> None:
@@ -49,7 +46,9 @@ def assert_written_anew(log: TableLog) -> None:
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize(("remove_mapping", "flag"), [(set_mode, "false"), (by_unset, "true")])
+@pytest.mark.parametrize(
+    ("remove_mapping", "flag"), [(Table.remove_mapping, "false"), (by_unset, "true")]
+)
 def test_names_that_are_invalid_without_mapping_are_refused(
     table: Table, remove_mapping: Removal, flag: str
 ) -> None:
@@ -88,7 +87,7 @@ def test_mode_in_another_letter_case_is_refused(table: Table, change: str, colum
 
 
 def test_removal_is_refused_when_the_rules_are_unavailable(
-    table: Table, driver_conf: Callable[[str, str], None]
+    table: Table, driver_conf: SetConf
 ) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -171,7 +170,7 @@ def test_removal_is_metadata_only_with_other_features(table: Table, properties: 
 
 
 def test_removal_is_metadata_only_with_partitions_in_id_mode(table: Table) -> None:
-    table.create("a INT, p STRING", TRACKED, f"'{MODE}' = 'id'", partitioned_by="p")
+    table.create("a INT, p STRING", TRACKED, ID_MODE, partitioned_by="p")
     table.insert("(1, 'x'), (2, 'y')")
 
     unmap(table)
@@ -204,7 +203,7 @@ def test_older_versions_are_readable_and_restorable_after_metadata_only_removal(
     unmap(table)
 
     unmapped = table.log.version
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 1")
+    table.restore(1)
 
     assert table.rows() == [(1, "x")]
     for version in (1, unmapped):
@@ -267,9 +266,7 @@ def test_flag_that_is_not_a_boolean_counts_as_true(table: Table, flag: str | Non
     table.create_tracked("a INT, dropped INT")
     table.insert("(1, 2)")
     table.alter("DROP COLUMN dropped")
-    foreign = {**table.log.configuration, FLAG: flag}
-    kept = {key: value for key, value in foreign.items() if value is not None}
-    table.log.append_foreign({"metaData": {**table.log.metadata, "configuration": kept}})
+    table.log.append_properties({FLAG: flag})
 
     unmap(table)
 
@@ -281,8 +278,7 @@ def test_files_with_other_names_are_replaced_when_the_flag_is_false(table: Table
     table.create("s STRUCT<x: INT>", NAME_MODE)
     table.insert("(named_struct('x', 1))")
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
-    foreign = {**table.log.configuration, FLAG: "false"}
-    table.log.append_foreign({"metaData": {**table.log.metadata, "configuration": foreign}})
+    table.log.append_properties({FLAG: "false"})
 
     unmap(table)
 
@@ -296,8 +292,7 @@ def test_stale_flag_of_a_clone_made_without_tracking_is_ignored(
 ) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
-    clone = Table(table.spark, tmp_path / "clone")
-    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
+    clone = table.clone(tmp_path / "clone")
     # A session without the extension drops the feature and a column, and copies the flag.
     protocol = clone.log.protocol
     kept = [name for name in protocol["writerFeatures"] if name != "columnMappingUsageTracking"]

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import spark_ext
-from spark_ext import UsageTracking
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.prepared import made_once
@@ -25,14 +24,13 @@ from tests.support.removal import (
     pairs,
     unmap,
     untouched,
+    with_inline_vectors,
 )
-from tests.support.session_conf import session_conf
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
-RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
 ROWS = [(a, f"x{a}") for a in range(12) if a % 4 != 1 and a != 6]
 
@@ -56,13 +54,7 @@ def with_vectors(table: Table) -> None:
 @pytest.fixture
 def clone(source: Table, tmp_path: Path) -> Table:
     source.alter("RENAME COLUMN b TO c")
-    return clone_of(source, tmp_path / "clone")
-
-
-def clone_of(source: Table, path: Path) -> Table:
-    clone = Table(source.spark, path)
-    source.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}")
-    return clone
+    return source.clone(tmp_path / "clone")
 
 
 def row_ids(table: Table) -> list[tuple[object, ...]]:
@@ -72,12 +64,6 @@ def row_ids(table: Table) -> list[tuple[object, ...]]:
 def move_away(table: Table) -> None:
     """Makes the files of a table unreachable."""
     table.path.rename(table.path.with_name("elsewhere"))
-
-
-def vacuum(table: Table) -> None:
-    """Deletes all files that are not live."""
-    with session_conf(table.spark, {RETENTION_CHECK: "false"}):
-        table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
 
 
 def vectors_of(table: Table) -> list[Action]:
@@ -125,12 +111,12 @@ def test_clone_is_readable_after_purge_and_vacuum_of_its_source(
 ) -> None:
     unmap(clone)
 
-    source.spark.sql(f"REORG TABLE {source.name} APPLY (PURGE)")
-    vacuum(source)
+    source.purge()
+    source.vacuum_at_once()
 
     assert not vector_files(source)
     assert sorted(clone.rows()) == ROWS
-    vacuum(clone)
+    clone.vacuum_at_once()
     assert sorted(clone.rows()) == ROWS
 
 
@@ -168,22 +154,8 @@ def test_deletion_vectors_of_the_clone_are_kept(source: Table, clone: Table) -> 
 
 def test_inline_deletion_vectors_are_kept(source: Table, tmp_path: Path) -> None:
     source.alter("RENAME COLUMN b TO c")
-    log = source.log
-    for path, add in live(log).items():
-        stored = add["deletionVector"]
-        found = vectors.read(vectors.file_of(source.path, stored), stored["offset"])
-        inline = {
-            "storageType": "i",
-            "pathOrInlineDv": vectors.to_z85(found.bitmap),
-            "sizeInBytes": found.size,
-            "cardinality": stored["cardinality"],
-        }
-        remove = {"path": path, "deletionTimestamp": 1, "dataChange": False}
-        source.log.append_foreign(
-            {"remove": {**remove, "deletionVector": stored}},
-            {"add": {**add, "deletionVector": inline, "dataChange": False}},
-        )
-    clone = clone_of(source, tmp_path / "clone")
+    with_inline_vectors(source)
+    clone = source.clone(tmp_path / "clone")
     before = vectors_of(clone)
 
     unmap(clone)
@@ -201,7 +173,7 @@ def test_file_with_logical_names_is_copied_with_its_deletion_vector(
     insert_one_file(source, "(20, 'x20')")
     source.alter("RENAME COLUMN b TO c")
     source.alter("RENAME COLUMN c TO b")
-    clone = clone_of(source, tmp_path / "clone")
+    clone = source.clone(tmp_path / "clone")
 
     assert counts(unmap(source)) == (4, 0, 0)
     assert counts(unmap(clone)) == (0, 4, 0)
@@ -213,7 +185,7 @@ def test_file_with_logical_names_is_copied_with_its_deletion_vector(
 def test_file_and_deletion_vector_of_the_clone_are_kept(source: Table, tmp_path: Path) -> None:
     source.alter("RENAME COLUMN b TO c")
     source.alter("RENAME COLUMN c TO b")
-    clone = clone_of(source, tmp_path / "clone")
+    clone = source.clone(tmp_path / "clone")
     insert_one_file(clone, "(20, 'x20'), (21, 'x21')")
     clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 20")
 
@@ -228,7 +200,7 @@ def test_removal_in_a_clone_of_a_clone_copies_deletion_vectors(
     source: Table, clone: Table, tmp_path: Path
 ) -> None:
     clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
-    third = clone_of(clone, tmp_path / "third")
+    third = clone.clone(tmp_path / "third")
 
     unmap(third)
 
@@ -251,7 +223,7 @@ def test_deletion_vectors_are_copied_into_random_folders(source: Table, clone: T
 
 @pytest.mark.matrix
 def test_align_names_copies_deletion_vectors(source: Table, clone: Table) -> None:
-    UsageTracking.forPath(clone.spark, str(clone.path)).align_names(progress=None)
+    clone.usage.align_names(progress=None)
 
     move_away(source)
     assert sorted(clone.rows()) == ROWS

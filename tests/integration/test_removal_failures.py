@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.support.custom_sessions import our_jar, resolved_jars, session, stop
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import NAME_MODE, NONE_MODE, TRACKED, Table, refusal
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.odd_disk import OddDisk, odd_jar, with_odd_disk
 from tests.support.prepared import made_once
 from tests.support.processes import in_new_process
 from tests.support.removal import (
-    NONE_MODE,
+    COPY,
     OPERATION,
     SETTING,
     counts,
@@ -41,7 +40,6 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.without("optimize-write", "auto-compact")
 
-COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 MATRIX = pytest.mark.matrix
 UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
 
@@ -54,10 +52,6 @@ def renamed(table: Table, partitioned_by: str = "") -> Table:
     assert len(table.log.actions("add")) == 2
     table.alter("RENAME COLUMN a TO c")
     return table
-
-
-def remove_mapping(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
 
 
 # Unreadable files.
@@ -101,7 +95,7 @@ def test_unreadable_file_is_named_in_the_error(
     broken(file)
 
     with untouched(table), table.refusal(UNREADABLE) as refused:
-        remove_mapping(table)
+        table.remove_mapping()
 
     error = refused.value
     assert error.getSqlState()
@@ -115,7 +109,7 @@ def test_removal_succeeds_after_an_unreadable_file_is_repaired(table: Table) -> 
     content = file.read_bytes()
     cut_short(file)
     with table.refusal(UNREADABLE):
-        remove_mapping(table)
+        table.remove_mapping()
     file.write_bytes(content)
 
     assert counts(unmap(table)) == (0, 2, 0)
@@ -143,7 +137,7 @@ def test_unreadable_file_that_needs_a_rewrite_fails_the_removal(table: Table) ->
     before = data_files(table.path)
 
     with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
-        remove_mapping(table)
+        table.remove_mapping()
 
     # Files of Delta's writer remain until VACUUM, as after Delta's own rewrite.
     new_names = [new.name for new in data_files(table.path) - before]
@@ -173,7 +167,7 @@ def test_removal_skips_no_row_when_the_session_ignores_corrupt_files(
     assert len(table.rows()) == 1  # the session ignores such files
 
     with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
-        remove_mapping(table)
+        table.remove_mapping()
 
     file.write_bytes(content)
     assert unmap(table)
@@ -188,14 +182,11 @@ def test_removal_refused_by_delta_writes_no_file(table: Table) -> None:
         key: [*protocol.get(key, []), "icebergCompatV1"] if key == "writerFeatures" else value
         for key, value in protocol.items()
     }
-    configuration = {**table.log.configuration, "delta.enableIcebergCompatV1": "true"}
-    table.log.append_foreign(
-        {"protocol": features}, {"metaData": {**table.log.metadata, "configuration": configuration}}
-    )
+    table.log.append_properties({"delta.enableIcebergCompatV1": "true"}, {"protocol": features})
     folders = set(table.path.rglob("b=*"))
 
     with untouched(table), pytest.raises((PySparkException, Py4JError)) as refused:
-        remove_mapping(table)
+        table.remove_mapping()
 
     assert "COMPAT" in str(refused.value)
     assert set(table.path.rglob("b=*")) == folders
@@ -240,7 +231,7 @@ def test_columns_with_the_same_id_or_physical_name_are_refused(
     twins(table, mode, key)
 
     with table.refusal(condition), untouched(table):
-        remove_mapping(table)
+        table.remove_mapping()
 
 
 @ALIKE
@@ -263,12 +254,11 @@ def test_files_are_kept_when_a_post_commit_hook_fails(table: Table) -> None:
     """The post-commit hook that writes manifests fails."""
     renamed(table)
     key = "delta.compatibility.symlinkFormatManifest.enabled"
-    configuration = {**table.log.configuration, key: "true"}
-    table.log.append_foreign({"metaData": {**table.log.metadata, "configuration": configuration}})
+    table.log.append_properties({key: "true"})
     (table.path / "_symlink_format_manifest").write_text("in the way")
 
     with refusal("DELTA_POST_COMMIT_HOOK_FAILED"):
-        remove_mapping(table)
+        table.remove_mapping()
 
     assert table.log.operation == OPERATION
     assert counts(table.log) == (0, 2, 0)
@@ -315,7 +305,7 @@ def test_failed_task_fails_the_removal(odd_table: Table, disk: OddDisk) -> None:
     disk.fail()
 
     with untouched(odd_table), pytest.raises((PySparkException, Py4JError), match="disk is odd"):
-        remove_mapping(odd_table)
+        odd_table.remove_mapping()
 
     assert counts(unmap(odd_table)) == (0, 2, 0)
 
@@ -337,7 +327,7 @@ class Running:
         self.jvm_thread = jvm.java.lang.Thread.currentThread()
         context.setJobGroup(self._group, "of the test", interruptOnCancel=False)
         try:
-            remove_mapping(self._table)
+            self._table.remove_mapping()
         except Exception as error:
             self.error = error
 
@@ -392,7 +382,7 @@ def test_removal_cancelled_in_the_second_round_deletes_the_copies_of_the_first(
 
     def remove_in_a_group() -> None:
         spark.sparkContext.setJobGroup("round two", "of the test", interruptOnCancel=False)
-        remove_mapping(odd_table)
+        odd_table.remove_mapping()
 
     def cancel_once_it_copies() -> None:
         wait_until(lambda: disk.is_waiting, "a copy")
@@ -424,27 +414,6 @@ def statuses(spark: SparkSession, group: str) -> set[str]:
     return {job.status for job in jobs if job}
 
 
-@MATRIX
-def test_job_description_names_the_table_and_the_files(odd_table: Table, disk: OddDisk) -> None:
-    disk.hold()
-    running = Running(odd_table, "told")
-    wait_until(lambda: disk.is_waiting, "a copy")
-    store = odd_table.spark._jsc.sc().statusStore()
-    jobs = store.jobsList(None)
-    descriptions = [jobs.apply(n).description() for n in range(jobs.size())]
-    disk.release()
-    running.thread.join()
-
-    assert running.error is None
-    shown = [d.get() for d in descriptions if d.isDefined() and "Column mapping of" in d.get()]
-    doing = f"Column mapping of odd:{odd_table.path}: round 1, copies up to 2 files, "
-    assert shown[0].startswith(doing)
-    assert odd_table.rows() == [(0, "x"), (1, "x")]
-
-
-REMOVE_MAPPING = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
-
-
 @pytest.mark.parametrize(
     ("change", "condition"),
     [
@@ -454,7 +423,7 @@ REMOVE_MAPPING = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' 
             ("OPTIMIZE {t}", None),
             ("ALTER TABLE {t} RENAME COLUMN b TO d", None),
         ),
-        (REMOVE_MAPPING, "DELTA_METADATA_CHANGED"),
+        (f"ALTER TABLE {{t}} SET TBLPROPERTIES ({NONE_MODE})", "DELTA_METADATA_CHANGED"),
     ],
 )
 def test_removal_in_conflict_while_it_copies_continues_or_deletes_its_copies(

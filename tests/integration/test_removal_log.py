@@ -12,7 +12,6 @@ import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from py4j.protocol import Py4JJavaError
 
-from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.prepared import made_once
 from tests.support.releases import since_delta_4_1
@@ -26,6 +25,7 @@ from tests.support.removal import (
     pairs,
     setting,
     unmap,
+    with_inline_vectors,
 )
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
@@ -179,7 +179,7 @@ def test_statistics_in_a_checkpoint_only_are_renamed(
         table.alter(f"RENAME COLUMN {old} TO {new}")
     table.cut_log(table.log.version)
 
-    table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
+    table.remove_mapping()
 
     (add,) = table.log.actions("add")
     assert exact(add["stats"]) == exact(
@@ -285,19 +285,8 @@ def test_deletion_vector_without_a_count_of_rows_is_rewritten(table: Table) -> N
 
 def test_inline_deletion_vector_is_kept(table: Table) -> None:
     with_vector(table)
-    (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
+    (inline,) = with_inline_vectors(table)
     (file,) = table.path.rglob("deletion_vector_*.bin")
-    found = vectors.read(file, 1)
-    inline = {
-        "storageType": "i",
-        "pathOrInlineDv": vectors.to_z85(found.bitmap),
-        "sizeInBytes": found.size,
-        "cardinality": 1,
-    }
-    del_and_add = {"add": {**old, "deletionVector": inline, "dataChange": False}}
-    remove = {"path": old["path"], "deletionTimestamp": 1, "dataChange": False}
-    removed = {"remove": {**remove, "deletionVector": old["deletionVector"]}}
-    table.log.append_foreign(removed, del_and_add)
     file.unlink()
 
     log = unmap(table)
@@ -504,7 +493,7 @@ def test_older_versions_are_readable_and_restorable_after_removal_by_copy(table:
     unmap(table)
 
     assert_df_equality(table.frame(before), table.frame())
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {before}")
+    table.restore(before)
 
     assert table.rows("c, b") == [(2, "y")]
     assert table.log.physical_names == {"c": "a", "b": "b"}
@@ -513,13 +502,12 @@ def test_older_versions_are_readable_and_restorable_after_removal_by_copy(table:
 
 
 @pytest.mark.matrix
-def test_vacuum_deletes_the_old_files_only(table: Table, conf: Any) -> None:
+def test_vacuum_deletes_the_old_files_only(table: Table) -> None:
     with_vector(table)
     old = set(table.log.live_files)
     log = unmap(table)
-    conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
 
-    table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+    table.vacuum_at_once()
 
     assert not any(local(table.path, path).exists() for path in old)
     assert all(local(table.path, path).exists() for path in log.live_files)

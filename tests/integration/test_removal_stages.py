@@ -16,21 +16,17 @@ from pyspark.sql import SparkSession
 
 from spark_ext import FileCount, RemovalStage, UsageTracking
 from spark_ext.api.progress import Progress
+from spark_ext.api.removal_setting import copying
 from spark_ext.api.table import Until
 from spark_ext.errors import CannotRemoveColumnMappingError
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import NAME_MODE, Table, refusal
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE
 
 MODE = "delta.columnMapping.mode"
 REMOVAL = "spark.sparkext.columnMapping.removal"
 WAIT = "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"
 TRUNCATE_PROTECTION = "DROP FEATURE checkpointProtection TRUNCATE HISTORY"
-
-SetConf = Callable[[str, str], None]
-
-
-def tracking(table: Table) -> UsageTracking:
-    return UsageTracking.forPath(table.spark, str(table.path))
 
 
 def reached(stages: list[RemovalStage]) -> list[bool]:
@@ -53,14 +49,14 @@ def test_unknown_stage_is_refused(table: Table) -> None:
     table.create_tracked()
 
     with table.no_commit(), pytest.raises(ValueError, match="everyone"):
-        tracking(table).remove_column_mapping(until="everyone")  # type: ignore[arg-type]
+        table.usage.remove_column_mapping(until="everyone")  # type: ignore[arg-type]
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
 @pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
 def test_names_that_are_illegal_without_mapping_are_refused(table: Table, until: Until) -> None:
     table.create_tracked("a INT, s STRUCT<`b=c`: INT>")
-    usage = tracking(table)
+    usage = table.usage
 
     (first, *_) = usage.remove_column_mapping(dry_run=True)
     assert first.cost == "BLOCKED"
@@ -73,32 +69,17 @@ def test_names_that_are_illegal_without_mapping_are_refused(table: Table, until:
 @pytest.mark.parametrize(
     ("call", "condition"),
     [
-        ("column_mapping('no_such_table')", "DELTA_MISSING_DELTA_TABLE"),
-        ("column_mapping_removal('delta.`/no/such/table`')", "DELTA_MISSING_DELTA_TABLE"),
-        ("column_mapping('a b')", "USAGE_TRACKING_INVALID_TABLE_NAME"),
         ("column_mapping()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("column_mapping('a', true)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("column_mapping_removal('a', true, true)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("column_mapping_removal('a', 'b')", "UNEXPECTED_INPUT_TYPE"),
-        ("column_mapping(1)", "UNEXPECTED_INPUT_TYPE"),
-        ("column_mapping(current_database())", "NON_FOLDABLE_ARGUMENT"),
     ],
 )
-def test_table_functions_need_the_name_of_a_delta_table(
+def test_table_functions_refuse_other_arguments(
     spark: SparkSession, call: str, condition: str
 ) -> None:
     with refusal(condition):
         spark.sql(f"SELECT * FROM {call}")
-
-
-def test_table_functions_are_refused_without_the_rule_process(
-    table: Table, driver_conf: SetConf
-) -> None:
-    table.create_tracked()
-    driver_conf("spark.sparkext.worker.python", "no-such-python")
-
-    with refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
-        tracking(table).columns().collect()
 
 
 # Dry runs.
@@ -110,7 +91,7 @@ def test_dry_run_returns_metadata_only_and_changes_nothing(table: Table) -> None
     table.insert("(1, 'x')")
 
     with table.no_commit():
-        stages = tracking(table).remove_column_mapping(dry_run=True, until="writers")
+        stages = table.usage.remove_column_mapping(dry_run=True, until="writers")
 
     assert [(step.stage, step.cost) for step in stages] == [
         ("unmapped", "METADATA"),
@@ -129,7 +110,7 @@ def test_dry_run_returns_upper_bounds_and_reasons_of_a_copy(table: Table) -> Non
     table.alter("RENAME COLUMN s.x TO y")
 
     with table.no_commit():
-        (first, *_) = tracking(table).remove_column_mapping(dry_run=True)
+        (first, *_) = table.usage.remove_column_mapping(dry_run=True)
 
     sizes = table.log.live_files.values()
     assert (first.cost, first.exact) == ("COPY", False)
@@ -154,12 +135,12 @@ def test_exact_dry_run_counts_the_files_of_the_removal(table: Table) -> None:
     table.alter("DROP COLUMN e")
 
     with table.no_commit():
-        (first, *_) = tracking(table).remove_column_mapping(dry_run=True, exact=True)
+        (first, *_) = table.usage.remove_column_mapping(dry_run=True, exact=True)
     (sizes, (row, *_)) = (
         table.log.live_files,
         table.spark.sql(f"SELECT * FROM column_mapping_removal('{table.name}', true)").collect(),
     )
-    (unmapped, *_) = tracking(table).remove_column_mapping(progress=None)
+    (unmapped, *_) = table.usage.remove_column_mapping(progress=None)
 
     assert (first.cost, first.exact) == ("COPY", True)
     kept, copied, rewritten = first.kept, first.copied, first.rewritten
@@ -205,7 +186,7 @@ def test_exact_dry_run_is_refused_when_a_file_is_missing(table: Table) -> None:
     data_file.unlink()
 
     with table.refusal("USAGE_TRACKING_UNREADABLE_DATA_FILE"):
-        tracking(table).remove_column_mapping(dry_run=True, exact=True)
+        table.usage.remove_column_mapping(dry_run=True, exact=True)
 
 
 @pytest.mark.parametrize(
@@ -222,10 +203,10 @@ def test_untracked_table_is_copied_or_rewritten_by_the_setting(
         conf(REMOVAL, setting)
 
     (row, *_) = table.spark.sql(f"SELECT * FROM column_mapping_removal('{table.name}')").collect()
-    (first, *_) = tracking(table).remove_column_mapping(dry_run=True)
+    (first, *_) = table.usage.remove_column_mapping(dry_run=True)
     assert [row.cost, first.cost] == costs
 
-    tracking(table).remove_column_mapping(progress=None)
+    table.usage.remove_column_mapping(progress=None)
 
     assert written not in table.log.live_files
     metrics = table.log.at(table.log.version).actions("commitInfo")[0]["operationMetrics"]
@@ -239,7 +220,7 @@ def test_metadata_only_removal_is_a_rewrite_by_the_setting(table: Table, conf: S
     table.insert("(1, 'x')")
     conf(REMOVAL, "rewrite")
 
-    (first, *_) = tracking(table).remove_column_mapping(dry_run=True)
+    (first, *_) = table.usage.remove_column_mapping(dry_run=True)
 
     assert (first.cost, first.num_files, first.exact) == ("REWRITE", 1, True)
     assert [(why.reason, why.detail) for why in first.reasons] == [("REMOVAL_SETTING", "rewrite")]
@@ -281,7 +262,7 @@ def test_columns_returns_names_ids_and_versions_at_every_level(table: Table) -> 
     table.alter("RENAME COLUMN a TO b")
     table.alter("ADD COLUMN a STRING")
 
-    rows = tracking(table).columns().collect()
+    rows = table.usage.columns().collect()
 
     uuid = table.log.physical_names["a"]
     assert [tuple(row) for row in rows] == [
@@ -310,7 +291,7 @@ def test_removal_until_unmapped_is_one_commit_of_metadata(table: Table) -> None:
     files = table.log.live_files
 
     with table.one_commit():
-        stages = tracking(table).remove_column_mapping(progress=None)
+        stages = table.usage.remove_column_mapping(progress=None)
 
     assert reached(stages) == [True, False, False]
     assert table.log.operation == "REMOVE COLUMN MAPPING"
@@ -323,7 +304,7 @@ def test_removal_until_readers_drops_the_feature(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
 
-    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
+    stages = table.usage.remove_column_mapping(until="readers", progress=None)
 
     assert reached(stages) == [True, True, False]
     assert table.log.protocol["minReaderVersion"] == 1
@@ -337,7 +318,7 @@ def test_removal_until_writers_waits_for_the_retention_period(table: Table) -> N
     table.insert("(1, 'x')")
     files = table.log.live_files
 
-    stages = tracking(table).remove_column_mapping(until="writers", progress=None)
+    stages = table.usage.remove_column_mapping(until="writers", progress=None)
 
     assert reached(stages) == [True, True, False]
     assert [why.reason for why in stages[2].reasons] == ["RETENTION_PERIOD"]
@@ -346,7 +327,7 @@ def test_removal_until_writers_waits_for_the_retention_period(table: Table) -> N
     assert table.log.flag is None
 
     table.age_log()
-    stages = tracking(table).remove_column_mapping(until="writers", progress=None)
+    stages = table.usage.remove_column_mapping(until="writers", progress=None)
 
     assert reached(stages) == [True, True, True]
     assert table.log.writer_features <= {"appendOnly", "invariants"}
@@ -360,7 +341,7 @@ def test_removal_changes_nothing_on_an_unmapped_table(table: Table) -> None:
     table.create("a INT")
 
     with table.no_commit():
-        stages = tracking(table).remove_column_mapping(until="writers", progress=None)
+        stages = table.usage.remove_column_mapping(until="writers", progress=None)
 
     assert reached(stages) == [True, True, True]
 
@@ -378,10 +359,10 @@ def test_blocked_later_stage_is_refused_before_the_first_statement(
     }
     wanted = list(reasons.values())[: 1 if until == "readers" else 2]
     with not_removable(table, "; ".join(wanted)):
-        tracking(table).remove_column_mapping(until=until, progress=None)
+        table.usage.remove_column_mapping(until=until, progress=None)
 
     with table.one_commit():
-        stages = tracking(table).remove_column_mapping(progress=None)
+        stages = table.usage.remove_column_mapping(progress=None)
     assert reached(stages) == [True, False, False]
     assert {"columnMapping", FEATURE} <= table.log.writer_features
 
@@ -400,7 +381,7 @@ def test_iceberg_compat_blocks_empty_and_filled_tables(
     if change:
         table.alter(change)
     files = set(table.path.rglob("*.parquet"))
-    usage = tracking(table)
+    usage = table.usage
 
     (first, *_) = usage.remove_column_mapping(dry_run=True)
     assert (first.cost, first.reasons[0].name) == ("BLOCKED", "icebergCompatV2")
@@ -421,7 +402,7 @@ def test_mapping_keys_of_another_engine_block_and_are_kept(table: Table) -> None
     metadata = {**table.log.metadata, "schemaString": json.dumps(schema)}
     table.log.append_foreign({"metaData": metadata})
 
-    usage = tracking(table)
+    usage = table.usage
     with not_removable(table, "unmapped: MAPPING_METADATA_LEFT"):
         usage.remove_column_mapping(progress=None)
     (first, *_) = usage.remove_column_mapping(dry_run=True)
@@ -440,7 +421,7 @@ def test_incomplete_removal_is_refused(table: Table) -> None:
     table.alter("UNSET TBLPROPERTIES ('delta.columnmapping.MODE')")
     assert table.rows() == [(None,)]
 
-    usage = tracking(table)
+    usage = table.usage
     with not_removable(table, "unmapped: MAPPING_METADATA_LEFT"):
         usage.remove_column_mapping(until="readers", progress=None)
     (first, *_) = usage.remove_column_mapping(dry_run=True)
@@ -466,7 +447,7 @@ def test_copy_reports_its_files(table: Table) -> None:
     table.alter("RENAME COLUMN b TO c")
     version, sizes = table.log.version, table.log.live_files
 
-    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
+    stages = table.usage.remove_column_mapping(until="readers", progress=None)
 
     assert reached(stages) == [True, True, False]
     assert not set(table.log.live_files) & set(sizes)
@@ -491,7 +472,7 @@ def test_removal_without_copies_reports_its_files(
         conf(REMOVAL, "rewrite")
     files = table.log.live_files
 
-    (removed,) = tracking(table).remove_column_mapping(progress=None).done
+    (removed,) = table.usage.remove_column_mapping(progress=None).done
 
     expected = FileCount(1, sum(files.values())) if rewritten else FileCount()
     assert (removed.kept, removed.copied, removed.rewritten) == (
@@ -512,7 +493,7 @@ def test_copy_reports_its_own_commit_beside_an_append(table: Table) -> None:
         if progress.finished:
             table.insert("(2, 'y')")
 
-    (removed,) = tracking(table).remove_column_mapping(progress=append).done
+    (removed,) = table.usage.remove_column_mapping(progress=append).done
 
     assert removed.copied is not None
     assert removed.copied.num_files == 1
@@ -526,22 +507,10 @@ def test_removal_until_readers_waits_without_fast_drop(table: Table, conf: SetCo
     table.create_tracked()
     table.insert("(1, 'x')")
 
-    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
+    stages = table.usage.remove_column_mapping(until="readers", progress=None)
 
     assert reached(stages) == [True, False, False]
     assert [why.reason for why in stages[1].reasons] == ["RETENTION_PERIOD"]
-
-
-def test_path_may_have_backticks_and_quotes(spark: SparkSession, table: Table) -> None:
-    odd = Table(spark, table.path / "o`d'd")
-    spark.sql(
-        f"CREATE TABLE delta.`{str(odd.path).replace('`', '``')}` (a INT) USING delta"
-        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
-    )
-
-    stages = tracking(odd).remove_column_mapping(progress=None)
-
-    assert reached(stages) == [True, False, False]
 
 
 # DROP FEATURE with TRUNCATE HISTORY, before and after the retention period.
@@ -582,7 +551,7 @@ def test_statements_are_reported_while_they_run(table: Table) -> None:
     table.alter("RENAME COLUMN a TO c")
     seen: list[Progress] = []
 
-    tracking(table).remove_column_mapping(until="readers", progress=seen.append)
+    table.usage.remove_column_mapping(until="readers", progress=seen.append)
 
     statements = list(dict.fromkeys(progress.statement for progress in seen))
     assert ["SET" in statements[0], "DROP FEATURE" in statements[1]] == [True, True]
@@ -648,7 +617,7 @@ def test_rewrite_is_cancelled_by_the_job_group_of_the_user(
     canceller.start()
 
     with table.refusal("SPARK_JOB_CANCELLED"):
-        tracking(table).remove_column_mapping(progress=progress)
+        table.usage.remove_column_mapping(progress=progress)
     canceller.join()
     os.close(os.open(data_file, os.O_RDWR))  # the cancelled task ends
 
@@ -686,7 +655,7 @@ def test_progress_has_the_round_and_the_remaining_files(
             os.close(os.open(table.path / longest, os.O_RDWR))  # the task ends
 
     with table.refusal("SPARK_JOB_CANCELLED"):
-        tracking(table).remove_column_mapping(progress=cancel_when_one_file_remains)
+        table.usage.remove_column_mapping(progress=cancel_when_one_file_remains)
     kept.replace(table.path / longest)
 
     last = next(progress for progress in seen if progress.num_files == 1)
@@ -702,7 +671,7 @@ def test_job_group_of_the_user_is_kept(table: Table, job_group: dict[str, str | 
     def look(_: Progress) -> None:
         seen.append({key: context.getLocalProperty(key) for key in job_group})
 
-    tracking(table).remove_column_mapping(progress=look)
+    table.usage.remove_column_mapping(progress=look)
 
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group
     # While the statement runs, the jobs of the thread have one more tag, and nothing else changes.
@@ -715,8 +684,24 @@ def test_progress_is_printed_to_standard_error_by_default(
 ) -> None:
     table.create_tracked()
 
-    tracking(table).remove_column_mapping()
+    table.usage.remove_column_mapping()
 
     lines = capsys.readouterr().err.splitlines()
     assert sum("SET TBLPROPERTIES" in line for line in lines) >= 2
     assert any(": done, " in line for line in lines)
+
+
+def test_removal_setting_of_the_user_is_kept_when_it_is_set_meanwhile(spark: SparkSession) -> None:
+    session = spark.newSession()
+
+    with copying(session):
+        assert session.conf.get(REMOVAL) == "copy"
+        session.conf.set(REMOVAL, "rewrite")
+        with copying(session):
+            assert session.conf.get(REMOVAL) == "rewrite"
+
+    assert session.conf.get(REMOVAL) == "rewrite"
+    session.conf.unset(REMOVAL)
+    with copying(session), copying(session):
+        assert session.conf.get(REMOVAL) == "copy"
+    assert session.conf.get(REMOVAL, None) is None

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.support.delta_table import Table
+from tests.support.session_conf import SetConf
 from tests.support.table_log import is_uuid_name
 
 
@@ -60,7 +59,7 @@ def test_rename_of_a_nested_field_sets_the_flag(table: Table, columns: str, rena
     assert table.log.ids[new_path] == before.ids[renamed]
 
 
-def test_change_of_letter_case_is_a_rename(table: Table, conf: Callable[[str, str], None]) -> None:
+def test_change_of_letter_case_is_a_rename(table: Table, conf: SetConf) -> None:
     table.create_tracked("a INT, b STRING")
     conf("spark.sql.caseSensitive", "true")
 

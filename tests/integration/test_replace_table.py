@@ -3,22 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.integration import routes
 from tests.integration.routes import REPLACEMENTS, Route, replace_as_select
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import ID_MODE, NAME_MODE, NONE_MODE, TRACKED, Table, refusal
 from tests.support.releases import NAMES_NO_MISMATCH, REPLACED_COLUMNS_ARE_NEW
+from tests.support.session_conf import SetConf
 from tests.support.table_log import UUID
 from tests.support.variants import in_matrix
 
-NO_MODE = "'delta.columnMapping.mode' = 'none'"
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 DOWNGRADE = "spark.databricks.delta.replace.protocolDowngradeAllowed"
 
-SetConf = Callable[[str, str], None]
 Columns = dict[str, tuple[int, str]]
 
 
@@ -195,10 +191,10 @@ def test_replacement_with_another_partitioning_keeps_the_flag_false(replaced: Ta
 @pytest.mark.parametrize(
     ("properties", "query", "flag"),
     [
-        (NO_MODE, "SELECT 2 AS a, 'y' AS b, 3 AS c", "false"),
+        (NONE_MODE, "SELECT 2 AS a, 'y' AS b, 3 AS c", "false"),
         ("'delta.appendOnly' = 'false'", "SELECT 2 AS a, 'y' AS b", "false"),
-        (NO_MODE, "SELECT 2 AS a", "true"),
-        (NO_MODE, "SELECT 2 AS A, 'y' AS b", "true"),
+        (NONE_MODE, "SELECT 2 AS a", "true"),
+        (NONE_MODE, "SELECT 2 AS A, 'y' AS b", "true"),
     ],
 )
 def test_replacement_without_mapping_is_still_tracked(
@@ -256,7 +252,7 @@ def test_replacement_with_the_feature_starts_tracking(
     assert table.rows() == [(2, 3)]
 
 
-@pytest.mark.parametrize("mode", [NAME_MODE, NO_MODE])
+@pytest.mark.parametrize("mode", [NAME_MODE, NONE_MODE])
 def test_replacement_keeps_the_feature_when_the_protocol_may_go_down(
     replaced: Table, conf: SetConf, mode: str
 ) -> None:

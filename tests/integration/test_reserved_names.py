@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from spark_ext import UsageTracking
 from spark_ext.errors import CannotRemoveColumnMappingError
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import UUID
@@ -26,7 +25,7 @@ def test_removal_is_refused_for_a_reserved_name(table: Table) -> None:
         table.alter(OFF)
     with table.refusal(REFUSED):
         table.alter("DROP FEATURE columnMapping")
-    usage = UsageTracking.forPath(table.spark, str(table.path))
+    usage = table.usage
     with table.no_commit(), pytest.raises(CannotRemoveColumnMappingError):
         usage.remove_column_mapping(progress=None)
     (unmapped, *_) = usage.remove_column_mapping(dry_run=True)

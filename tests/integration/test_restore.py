@@ -9,28 +9,22 @@ from datetime import datetime, timedelta
 
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
-from delta.tables import DeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.session_conf import SetConf
 from tests.support.table_log import UUID
 from tests.support.variants import in_matrix
 
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 DOWNGRADE = "spark.databricks.delta.restore.protocolDowngradeAllowed"
 
-SetConf = Callable[[str, str], None]
 Restore = Callable[[Table, int], None]
 
 
-def restore(table: Table, version: int) -> None:
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
-
-
 def restore_by_builder(table: Table, version: int) -> None:
-    DeltaTable.forPath(table.spark, str(table.path)).restoreToVersion(version)
+    table.delta_table.restoreToVersion(version)
 
 
-EVERY_WAY = pytest.mark.parametrize("restore_by", [restore, restore_by_builder])
+EVERY_WAY = pytest.mark.parametrize("restore_by", [Table.restore, restore_by_builder])
 
 
 # Refusals.
@@ -40,7 +34,7 @@ def test_restore_of_a_missing_version_is_refused(table: Table) -> None:
     table.create_tracked("a INT")
 
     with table.refusal("DELTA_CANNOT_RESTORE_TABLE_VERSION"):
-        restore(table, 7)
+        table.restore(7)
 
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a")})
 
@@ -53,7 +47,7 @@ def test_restore_is_refused_when_the_rules_are_unavailable(
     driver_conf("spark.sparkext.worker.python", "/nowhere/python")
 
     with table.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
-        restore(table, 0)
+        table.restore(0)
 
     assert table.log.columns == {"a": (1, "a"), "b": (2, "b")}
 
@@ -128,7 +122,7 @@ def test_restore_to_before_a_rename_and_its_reversal_keeps_the_flag_true(table: 
     table.alter("RENAME COLUMN b TO c")
     table.alter("RENAME COLUMN c TO b")
     with table.one_commit():
-        restore(table, 0)
+        table.restore(0)
 
     assert (table.log.is_tracked, table.log.flag) == (True, "true")
     assert table.log.columns == {"a": (1, "a"), "b": (2, "b")}
@@ -149,7 +143,7 @@ def test_restore_to_before_a_rename_or_drop_keeps_the_flag_true(
     table.alter(change)
     table.alter("ADD COLUMN d INT")
     with table.one_commit():
-        restore(table, 1)
+        table.restore(1)
     restored = table.log
     table.alter("ADD COLUMN d INT")
     table.insert("(2, 20, 200)")
@@ -168,10 +162,10 @@ def test_restore_to_a_later_version_restores_ids_and_names(table: Table) -> None
     table.alter("RENAME COLUMN a TO b")
     table.insert("(3, struct(4, 5))")
     newest = table.log
-    restore(table, 1)
+    table.restore(1)
     back = table.log
     with table.one_commit():
-        restore(table, newest.version)
+        table.restore(newest.version)
 
     assert (back.flag, set(back.columns)) == ("true", {"a", "s", "s.x"})
     assert back.max_column_id == newest.max_column_id == 4
@@ -189,7 +183,7 @@ def test_restore_to_before_a_replacement_restores_its_columns(table: Table) -> N
         " AS SELECT 'x' AS a, 2 AS c"
     )
     with table.one_commit():
-        restore(table, 1)
+        table.restore(1)
 
     assert (table.log.flag, table.log.columns) == ("true", {"a": (1, "a"), "b": (2, "b")})
     assert table.log.max_column_id == 4
@@ -205,7 +199,7 @@ def test_restore_to_before_tracking_of_a_mapped_table_keeps_tracking(table: Tabl
     created = table.log
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
     with table.one_commit():
-        restore(table, 1)
+        table.restore(1)
     restored = table.log
     table.alter("ADD COLUMN b INT")
 
@@ -224,7 +218,7 @@ def test_flag_is_true_after_a_protocol_downgrade_lost_the_feature(
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
     conf(DOWNGRADE, "true")
 
-    restore(table, 0)
+    table.restore(0)
     assert not table.log.is_tracked
 
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
@@ -241,7 +235,7 @@ def test_restore_to_before_tracking_of_an_unmapped_table_keeps_the_flag_false(
     table.alter(f"SET TBLPROPERTIES ({', '.join([TRACKED, *mode])})")
     table.insert("(2)")
     with table.one_commit():
-        restore(table, 1)
+        table.restore(1)
     restored = table.log
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     table.alter("ADD COLUMN b INT")
@@ -264,7 +258,7 @@ def test_restore_to_before_tracking_and_a_change_of_columns_sets_the_flag(
     table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
     table.alter(change)
     with table.one_commit():
-        restore(table, 1)
+        table.restore(1)
     restored = table.log
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     table.alter("ADD COLUMN c INT")
@@ -287,12 +281,12 @@ def test_restore_to_before_mapping_and_to_a_later_version_keeps_the_flag(table: 
     table.insert("(2)")
     newest = table.log
     with table.one_commit():
-        restore(table, 1)
+        table.restore(1)
     before_mapping, rows_before_mapping = table.log, table.rows()
     table.insert("(3, 30)")
     inserted, rows_with_it = table.log, table.rows()
     with table.one_commit():
-        restore(table, newest.version)
+        table.restore(newest.version)
 
     assert (before_mapping.is_tracked, before_mapping.flag) == (True, "true")
     assert set(before_mapping.columns.values()) == {(None, None)}
@@ -314,9 +308,9 @@ def test_restore_to_before_mapping_and_to_a_later_version_keeps_the_flag(table: 
 def test_restore_of_a_removed_mapping_restores_its_flag(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
-    table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
+    table.remove_mapping()
     with table.one_commit():
-        restore(table, 1)
+        table.restore(1)
     restored = table.log
     table.alter("ADD COLUMN c INT")
 

@@ -15,21 +15,21 @@ from typing import Any
 import pytest
 from pyspark.errors import StreamingQueryException
 
+from tests.integration.streams import OTHER_STREAM, Stream
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.name_changes import map_again, remove_mapping
 from tests.support.prepared import made_once
 from tests.support.removal import OPERATION
+from tests.support.session_conf import SetConf
+from tests.support.table_log import FLAG
 
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 OTHER_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
 OTHER_DATA_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"
-OTHER_STREAM = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
 LATEST_SCHEMA = (
     "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable",
     "latest",
 )
-
-SetConf = Callable[[str, str], None]
 
 
 @made_once
@@ -68,30 +68,9 @@ def changes(table: Table, start: int, end: int | None = None) -> list[tuple[Any,
     return sorted(tuple(row) for row in rows.collect())
 
 
-def streamed(table: Table, target: Path, **options: str) -> list[tuple[Any, ...]]:
+def streamed(table: Table, folder: Path, **options: str) -> list[tuple[Any, ...]]:
     """Returns all rows that a stream of the table reads."""
-    reader = table.spark.readStream.format("delta").options(**options)
-    batches: list[tuple[Any, ...]] = []
-
-    def keep(rows: Any, number: int) -> None:
-        batches.extend(tuple(row) for row in rows.select("a", "b").collect())
-
-    query = (
-        reader.load(str(table.path))
-        .writeStream.foreachBatch(keep)
-        .option("checkpointLocation", str(target))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    return sorted(batches)
-
-
-def assert_stream_refused(table: Table, target: Path, **options: str) -> None:
-    """Asserts that a stream fails before it reads a row."""
-    with pytest.raises(StreamingQueryException) as stopped:
-        streamed(table, target, **options)
-    assert OTHER_STREAM in str(stopped.value)
+    return sorted((row["a"], row["b"]) for row in Stream(table, folder, **options).run())
 
 
 KINDS = [
@@ -128,13 +107,11 @@ def test_change_feed_is_refused_when_restore_follows_a_removal(
     table.alter("ADD COLUMN b INT")
     start = table.log.version
     table.insert("(3, 333)")
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {good}")
+    table.restore(good)
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, start)
-    assert_stream_refused(
-        table, tmp_path / "c1", startingVersion=str(start), skipChangeCommits="true"
-    )
+    Stream(table, tmp_path, startingVersion=str(start), skipChangeCommits="true").assert_refused()
 
 
 @pytest.mark.without("auto-compact")
@@ -155,9 +132,9 @@ def test_stream_is_refused_when_a_dropped_name_was_used_again(
 ) -> None:
     history(table, **kind)
 
-    assert_stream_refused(table, tmp_path / "c1", startingVersion="0")
-    assert_stream_refused(table, tmp_path / "c2", startingVersion="0", maxFilesPerTrigger="1")
-    assert_stream_refused(table, tmp_path / "c3", startingVersion="0", readChangeFeed="true")
+    Stream(table, tmp_path / "c1", startingVersion="0").assert_refused()
+    Stream(table, tmp_path / "c2", startingVersion="0", maxFilesPerTrigger="1").assert_refused()
+    Stream(table, tmp_path / "c3", startingVersion="0", readChangeFeed="true").assert_refused()
     after = streamed(table, tmp_path / "c4", startingVersion=str(version_of(table, OPERATION) + 1))
     assert after[0] == (3, 333)
     assert streamed(table, tmp_path / "c5")[:3] == [(1, None), (2, None), (3, 333)]
@@ -278,9 +255,7 @@ def test_change_feed_is_refused_when_the_flag_is_false_without_the_feature(table
     # A shallow clone by a session without spark-ext has the property and not the feature.
     filled(table, NAME_MODE)
     table.alter("DROP COLUMN b")
-    stale = dict(table.log.metadata)
-    stale["configuration"] |= {"delta.columnMapping.hasDroppedOrRenamed": "false"}
-    table.log.append_foreign({"metaData": stale})
+    table.log.append_properties({FLAG: "false"})
     remove_mapping(table)
     table.alter("ADD COLUMN b INT")
     map_again(table)
@@ -292,20 +267,11 @@ def test_change_feed_is_refused_when_the_flag_is_false_without_the_feature(table
 # Columns that are dropped without ids, which Delta does not see.
 
 
-def overwrite(table: Table) -> None:
-    rows = table.spark.sql("SELECT 9 AS a").write.format("delta").mode("overwrite")
-    rows.option("overwriteSchema", "true").save(str(table.path))
-
-
-def restore(table: Table, version: int) -> None:
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
-
-
 def dropped_before_mapping(table: Table) -> int:
     table.create("a INT", TRACKED, CHANGES)
     table.alter("ADD COLUMN b INT")
     table.insert("(1, 111)")
-    overwrite(table)
+    table.overwrite("SELECT 9 AS a")
     map_again(table)
     return 1
 
@@ -317,7 +283,7 @@ def dropped_by_the_restore_that_removes_mapping(table: Table) -> int:
     table.alter("ADD COLUMN b INT")
     table.insert("(2, 222)")
     start = table.log.version
-    restore(table, 1)
+    table.restore(1)
     return start
 
 
@@ -327,7 +293,7 @@ def dropped_after_a_removal_by_metadata(table: Table) -> int:
     table.insert("(2, 222)")
     start = table.log.version
     remove_mapping(table)
-    overwrite(table)
+    table.overwrite("SELECT 9 AS a")
     return start
 
 
@@ -350,9 +316,7 @@ def test_change_feed_and_stream_are_refused_when_a_column_was_dropped_without_ma
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, start)
-    assert_stream_refused(
-        table, tmp_path / "c1", startingVersion=str(start), skipChangeCommits="true"
-    )
+    Stream(table, tmp_path, startingVersion=str(start), skipChangeCommits="true").assert_refused()
 
 
 @made_once
@@ -374,13 +338,11 @@ def test_change_feed_is_refused_when_restore_selects_a_version_before_mapping(
 ) -> None:
     removed_with_another_column(table)
     start = table.log.version
-    restore(table, 1)
+    table.restore(1)
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, start)
-    assert_stream_refused(
-        table, tmp_path / "c1", startingVersion=str(start), skipChangeCommits="true"
-    )
+    Stream(table, tmp_path, startingVersion=str(start), skipChangeCommits="true").assert_refused()
 
 
 @pytest.mark.parametrize("is_mapped", [False, True])
@@ -390,7 +352,7 @@ def test_stale_change_feed_is_refused_when_restore_replaced_its_columns(
     removed_with_another_column(table, is_mapped=is_mapped)
     reader = table.spark.read.format("delta").option("readChangeFeed", "true")
     held = reader.option("startingVersion", table.log.version).load(str(table.path))
-    restore(table, 1)
+    table.restore(1)
 
     with table.refusal(OTHER_SCHEMA):
         held.collect()
@@ -402,27 +364,16 @@ def test_running_stream_stops_when_restore_replaced_its_columns(
     table: Table, tmp_path: Path, is_mapped: bool, option: str
 ) -> None:
     removed_with_another_column(table, is_mapped=is_mapped)
-    query = (
-        table.spark.readStream.format("delta")
-        .option(option, "true")
-        .load(str(table.path))
-        .writeStream.format("memory")
-        .queryName(f"{option}_{is_mapped}")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .start()
-    )
-    try:
+    stream = Stream(table, tmp_path, **{option: "true"})
+    with stream.running() as query:
         query.processAllAvailable()
-        restore(table, 1)
+        table.restore(1)
         table.insert("(5, 555)")
         with pytest.raises(StreamingQueryException) as stopped:
             query.processAllAvailable()
-    finally:
-        query.stop()
 
     assert OTHER_STREAM in str(stopped.value)
-    rows = table.spark.table(f"{option}_{is_mapped}").select("b").collect()
-    assert (555,) not in rows
+    assert 555 not in [row["b"] for row in stream.rows()]
 
 
 @pytest.mark.every_variant

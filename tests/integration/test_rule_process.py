@@ -33,12 +33,12 @@ from tests.support.releases import STATIC_SETTING
 from tests.support.rule_process import (
     PYTHON,
     TIMEOUT,
-    SetConf,
     add_column,
     kill,
     parameters,
     refusal,
 )
+from tests.support.session_conf import SetConf
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 

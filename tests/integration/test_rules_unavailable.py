@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException
 
-from spark_ext import UsageTracking
 from spark_ext.errors import MalformedMessageError
 from tests.support.custom_sessions import our_jar
 from tests.support.delta_table import NAME_MODE, Table
@@ -30,12 +29,12 @@ from tests.support.processes import (
 from tests.support.rule_process import (
     PYTHON,
     TIMEOUT,
-    SetConf,
     add_column,
     kill,
     parameters,
     refusal,
 )
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FLAG
 
 
@@ -372,7 +371,7 @@ def test_missing_removal_stage_counts_as_not_reached(
             table_functions.stages = lambda facts: every(facts)[1:]
             """
     )
-    usage = UsageTracking.forPath(tracked.spark, str(tracked.path))
+    usage = tracked.usage
 
     with tracked.no_commit(), pytest.raises(MalformedMessageError):
         usage.remove_column_mapping(until="writers", progress=None)
@@ -464,9 +463,7 @@ def test_change_of_an_untracked_table_with_a_stale_flag_calls_the_rules(
     table: Table, tmp_path: Path, driver_conf: SetConf, change: str
 ) -> None:
     table.create("a INT", NAME_MODE)
-    metadata = table.log.metadata
-    left_over = {**metadata, "configuration": {**metadata["configuration"], FLAG: "false"}}
-    table.log.append_foreign({"metaData": left_over})
+    table.log.append_properties({FLAG: "false"})
     driver_conf(PYTHON, str(tmp_path / "no-such-python"))
 
     with table.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
@@ -481,9 +478,7 @@ def test_changes_of_untracked_tables_and_data_only_writes_succeed_without_the_ru
     table: Table, tmp_path: Path, driver_conf: SetConf
 ) -> None:
     table.create_tracked("a INT")
-    untracked = Table(table.spark, tmp_path / "untracked").create(
-        "a INT, b INT", "'delta.columnMapping.mode' = 'name'"
-    )
+    untracked = Table(table.spark, tmp_path / "untracked").create("a INT, b INT", NAME_MODE)
     driver_conf(PYTHON, str(tmp_path / "no-such-python"))
 
     table.insert("(1), (2)")
@@ -506,9 +501,7 @@ def test_changes_of_untracked_tables_and_data_only_writes_start_no_worker(
         kill(worker)
 
     table.insert("(1)")
-    untracked = Table(table.spark, tmp_path / "untracked").create(
-        "a INT", "'delta.columnMapping.mode' = 'name'"
-    )
+    untracked = Table(table.spark, tmp_path / "untracked").create("a INT", NAME_MODE)
     untracked.alter("ADD COLUMN c INT")
     untracked.alter("RENAME COLUMN a TO d")
 

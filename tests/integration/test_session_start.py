@@ -26,7 +26,6 @@ from tests.support.custom_sessions import (
     failure_of,
     our_jar,
     refusals,
-    resolved_jars,
     session,
     stop,
     track_a_table,
@@ -37,11 +36,6 @@ from tests.support.releases import DELTA_COORDINATES, DELTA_VERSION, TESTED_DELT
 from tests.support.table_log import TableLog, is_uuid_name
 
 DELTAS_VERSION = "io/delta/package$.class"
-
-
-@pytest.fixture(scope="module")
-def delta_jars(spark: SparkSession) -> list[str]:
-    return resolved_jars(spark)
 
 
 # Sessions that must not start, or must not work.

@@ -19,7 +19,15 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr, lit
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
+from tests.support.delta_table import (
+    ID_MODE,
+    NAME_MODE,
+    NONE_MODE,
+    TRACKED,
+    Table,
+    in_turn,
+    refusal,
+)
 from tests.support.name_changes import (
     Change,
     drop_and_add,
@@ -31,7 +39,7 @@ from tests.support.name_changes import (
     swap,
 )
 from tests.support.prepared import made_once
-from tests.support.removal import NONE_MODE
+from tests.support.session_conf import SetConf
 from tests.support.variants import crossed, in_matrix
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
@@ -70,7 +78,7 @@ def and_remove_mapping(change: Change) -> Change:
 
 
 def restore(version: int) -> Change:
-    return lambda table: table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+    return lambda table: table.restore(version)
 
 
 def clone_over(table: Table) -> None:
@@ -85,13 +93,6 @@ def replace_unmapped(table: Table) -> None:
     table.spark.sql(
         f"CREATE OR REPLACE TABLE {table.name} USING delta TBLPROPERTIES ({NONE_MODE})"
         " AS SELECT 7 AS a, 'r' AS c, 's' AS d"
-    )
-
-
-def overwrite_schema(table: Table) -> None:
-    rows = table.spark.sql("SELECT 7 AS a, 70 AS b, 's' AS d")
-    rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(
-        str(table.path)
     )
 
 
@@ -159,7 +160,7 @@ class Held:
     def __init__(self, table: Table) -> None:
         self.spark = table.spark
         self.table = table
-        self.delta_table = DeltaTable.forPath(table.spark, str(table.path))
+        self.delta_table = table.delta_table
         self.frame = table.spark.read.format("delta").load(str(table.path))
         self.frame.createOrReplaceTempView("held")
 
@@ -167,14 +168,18 @@ class Held:
         return (target or self.delta_table).alias("t").merge(source.alias("s"), "t.a = s.a")
 
     def fresh(self) -> DeltaTable:
-        return DeltaTable.forPath(self.spark, str(self.table.path))
+        return self.table.delta_table
 
     def write(self, rows: DataFrame, mode: str = "append", **options: str) -> None:
         rows.write.format("delta").mode(mode).options(**options).save(str(self.table.path))
 
 
+def update(held: Held) -> None:
+    held.delta_table.update("a > 0", {"a": "a + 1"})
+
+
 USES: dict[str, Callable[[Held], object]] = {
-    "update": lambda held: held.delta_table.update("a > 0", {"a": "a + 1"}),
+    "update": update,
     "update without a condition": lambda held: held.delta_table.update(set={"a": "a + 1"}),
     "delete": lambda held: held.delta_table.delete("a > 1"),
     "merge into": lambda held: (
@@ -215,6 +220,12 @@ USES: dict[str, Callable[[Held], object]] = {
 }
 
 
+def assert_refused(held: Held, *uses: str) -> None:
+    for use in uses:
+        with held.table.refusal(STALE):
+            USES[use](held)
+
+
 def with_uses(ways: list[Way]) -> list[Any]:
     """Returns each way with and without deletion vectors, and with all uses for the matrix.
 
@@ -250,10 +261,7 @@ def test_stale_plan_is_refused_when_physical_names_changed(
     way.change(table)
     rows = table.rows()
 
-    for use in uses:
-        with table.refusal(STALE):
-            USES[use](held)
-
+    assert_refused(held, *uses)
     assert table.rows() == rows
 
 
@@ -384,9 +392,7 @@ def test_stale_plan_is_refused_when_restore_replaced_unmapped_columns(
     held = Held(table)
     restore(1)(table)
 
-    for use in ("update", "delete", "merge into", "append", "insert from a view", "read"):
-        with table.refusal(STALE):
-            USES[use](held)
+    assert_refused(held, "update", "delete", "merge into", "append", "insert from a view", "read")
     with table.refusal(STALE):
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
@@ -424,9 +430,7 @@ def test_stale_plan_is_refused_when_mapping_and_its_history_were_dropped(table: 
     table.alter("DROP FEATURE checkpointProtection TRUNCATE HISTORY")
     assert "columnMapping" not in table.log.protocol.get("writerFeatures", [])
 
-    for use in ("update", "read"):
-        with table.refusal(STALE):
-            USES[use](held)
+    assert_refused(held, "update", "read")
     with table.refusal(STALE):
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
@@ -448,14 +452,13 @@ def test_stale_plan_is_refused_when_folder_was_replaced_by_a_copy(
     swap(table)
     remove_mapping(table)
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
     with table.refusal(STALE):
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
 
 def test_streaming_sink_is_refused_with_every_setting_of_delta(
-    table: Table, tmp_path: Path, conf: Callable[[str, str], None]
+    table: Table, tmp_path: Path, conf: SetConf
 ) -> None:
     tracked(table, before=rename)
     held = Held(table)
@@ -479,10 +482,6 @@ def test_streaming_sink_is_refused_with_every_setting_of_delta(
 
 
 # Other changes of columns.
-
-
-def update(held: Held) -> None:
-    held.delta_table.update("a > 0", {"a": "a + 1"})
 
 
 # The columns, a row, and the path of the struct that changes.
@@ -514,32 +513,28 @@ def test_stale_plan_is_refused_when_nested_columns_changed(
         table.alter(f"DROP COLUMN {change}.x")
         table.alter(f"ADD COLUMN {change}.x INT")
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
 
 
 def test_mode_id_compares_columns_by_id(table: Table) -> None:
-    filled(table, TRACKED, "'delta.columnMapping.mode' = 'id'")
+    filled(table, TRACKED, ID_MODE)
     held = Held(table)
     drop_and_add(table)
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
 
 
 def test_mode_id_refuses_equal_names_with_other_ids(table: Table) -> None:
-    by_id = "'delta.columnMapping.mode' = 'id'"
-    table.create(COLUMNS, TRACKED, by_id)
+    table.create(COLUMNS, TRACKED, ID_MODE)
     held = Held(table)
     source = Table(table.spark, table.path.with_name("source"))
-    source.create(f"x INT, {COLUMNS}", TRACKED, by_id)
+    source.create(f"x INT, {COLUMNS}", TRACKED, ID_MODE)
     source.alter("DROP COLUMN x")
     source.insert(ROWS)
     table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
     assert table.log.physical_names == {"a": "a", "b": "b", "d": "d"}
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
 
 
 def test_stale_plan_is_refused_when_partition_column_was_renamed(table: Table) -> None:
@@ -548,8 +543,7 @@ def test_stale_plan_is_refused_when_partition_column_was_renamed(table: Table) -
     remove_mapping(table)
     table.alter("ADD COLUMN b STRING")
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
     with table.refusal(STALE):
         held.delta_table.update("c = 'x'", {"a": "a + 1"})
 
@@ -563,19 +557,16 @@ def test_stale_plan_is_refused_when_partitioning_changed(table: Table) -> None:
         "d"
     ).save(str(table.path))
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
     with table.refusal(STALE):
         held.write(held.frame)
 
 
 def test_stale_plan_is_refused_when_types_changed(table: Table) -> None:
     held = Held(tracked(table))
-    overwrite_schema(table)
+    table.overwrite("SELECT 7 AS a, 70 AS b, 's' AS d")
 
-    for use in ("update", "delete", "merge into", "read", "read beside a fresh one"):
-        with table.refusal(STALE):
-            USES[use](held)
+    assert_refused(held, "update", "delete", "merge into", "read", "read beside a fresh one")
 
 
 def test_rewrite_of_rows_is_refused_when_columns_were_added(table: Table) -> None:
@@ -584,8 +575,7 @@ def test_rewrite_of_rows_is_refused_when_columns_were_added(table: Table) -> Non
     table.alter("ADD COLUMN e INT")
     table.spark.sql(f"UPDATE {table.name} SET e = 5")
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
     with table.refusal(STALE):
         held.delta_table.delete("a = 1")
 
@@ -619,8 +609,7 @@ def test_rewrite_of_rows_is_refused_when_row_tracking_was_enabled(table: Table) 
     held = Held(table)
     table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
 
-    with table.refusal(STALE):
-        update(held)
+    assert_refused(held, "update")
 
 
 @pytest.mark.parametrize(
@@ -630,7 +619,7 @@ def test_rewrite_of_rows_is_refused_when_row_tracking_was_enabled(table: Table) 
 )
 @pytest.mark.every_variant
 def test_write_is_refused_with_every_setting_of_delta(
-    table: Table, conf: Callable[[str, str], None], settings_off: list[str]
+    table: Table, conf: SetConf, settings_off: list[str]
 ) -> None:
     tracked(table, before=rename)
     held = Held(table)
@@ -638,14 +627,12 @@ def test_write_is_refused_with_every_setting_of_delta(
     for key in settings_off:
         conf(key, "false")
 
-    for use in ("update", "delete", "merge into", "append", "overwrite", "insert from a view"):
-        with table.refusal(STALE):
-            USES[use](held)
+    assert_refused(
+        held, "update", "delete", "merge into", "append", "overwrite", "insert from a view"
+    )
 
 
-def test_read_outside_of_a_write_follows_the_setting_of_delta(
-    table: Table, conf: Callable[[str, str], None]
-) -> None:
+def test_read_outside_of_a_write_follows_the_setting_of_delta(table: Table, conf: SetConf) -> None:
     tracked(table)
     held = Held(table)
     rename(table)
@@ -659,7 +646,7 @@ def test_read_outside_of_a_write_follows_the_setting_of_delta(
 
 def test_running_stream_stops_when_its_delta_table_is_stale(table: Table, tmp_path: Path) -> None:
     tracked(table, VECTORS.format("false"), before=rename)
-    target = DeltaTable.forPath(table.spark, str(table.path))
+    target = table.delta_table
     source = Table(table.spark, tmp_path / "source").create("a INT")
     source.insert("(1)")
 
@@ -749,9 +736,7 @@ def test_delta_table_works_when_its_columns_are_the_same_after_a_removal(table: 
 
 @pytest.mark.without("optimize-write")
 @pytest.mark.every_variant
-def test_auto_compaction_succeeds_after_an_insert(
-    table: Table, conf: Callable[[str, str], None]
-) -> None:
+def test_auto_compaction_succeeds_after_an_insert(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
     tracked(table, "'delta.autoOptimize.autoCompact' = 'true'")
     rows = table.spark.range(4).selectExpr("id AS a", "'r' AS other").repartition(4)

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_ext import UsageTracking
+from tests.integration.streams import checkpoint_of, start_sink
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.releases import NAMES_NO_MISMATCH
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, UUID
 from tests.support.variants import in_matrix
 
@@ -23,27 +22,14 @@ METADATA_EVOLUTION = "DELTA_STREAMING_METADATA_EVOLUTION"
 STOPPED_AT_CHANGE = "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION"
 ALLOW_SOURCE = "spark.databricks.delta.streaming.allowSourceColumn"
 
-SetConf = Callable[[str, str], None]
-
-
-def start(rows: DataFrame, target: Path, mode: str = "append", **options: str) -> StreamingQuery:
-    """Starts a stream that reads its available input, with a checkpoint beside the table."""
-    writer = rows.writeStream.format("delta").outputMode(mode).trigger(availableNow=True)
-    checkpoint = str(checkpoint_of(target))
-    return writer.options(checkpointLocation=checkpoint, **options).start(str(target))
-
-
-def checkpoint_of(target: Path) -> Path:
-    return target.with_name(f"{target.name}-checkpoint")
-
 
 def run(rows: DataFrame, target: Path, mode: str = "append", **options: str) -> None:
-    start(rows, target, mode, **options).awaitTermination()
+    start_sink(rows, target, mode, **options).awaitTermination()
 
 
 def condition_of_failure(rows: DataFrame, target: Path) -> str:
     """Returns the condition of the cause; Spark's own condition is always STREAM_FAILED."""
-    query = start(rows, target)
+    query = start_sink(rows, target)
     with pytest.raises(StreamingQueryException):
         query.awaitTermination()
     return query._jsq.exception().get().cause().getCondition()
@@ -63,6 +49,11 @@ def source(table: Table) -> Table:
     """Returns an untracked table that feeds a stream."""
     feed = Table(table.spark, table.path.with_name("source"))
     return feed.create("a INT, b INT, s STRUCT<x: INT, y: INT>")
+
+
+@pytest.fixture
+def target(table: Table) -> Table:
+    return Table(table.spark, table.path.with_name("target"))
 
 
 # The sink.
@@ -147,9 +138,8 @@ def test_sink_writes_under_the_physical_names_after_a_rename(source: Table, tabl
     ],
 )
 def test_source_across_a_schema_change_gets_deltas_condition(
-    table: Table, properties: list[str], change: str, values: str, condition: str
+    table: Table, target: Table, properties: list[str], change: str, values: str, condition: str
 ) -> None:
-    target = Table(table.spark, table.path.with_name("target"))
     table.create("a INT, b INT", NAME_MODE, *properties)
     table.insert("(1, 2)")
     run(stream(table), target.path)
@@ -194,6 +184,7 @@ def test_source_across_a_schema_change_gets_deltas_condition(
 )
 def test_source_with_a_schema_log_reads_across_a_change(
     table: Table,
+    target: Table,
     conf: SetConf,
     changes: list[str],
     allowed: str,
@@ -201,7 +192,6 @@ def test_source_with_a_schema_log_reads_across_a_change(
     columns: dict[str, tuple[int, str]],
     rows: list[tuple[object, ...]],
 ) -> None:
-    target = Table(table.spark, table.path.with_name("target"))
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     run(stream_with_schema_log(table, target), target.path)
@@ -236,10 +226,9 @@ def test_source_with_a_schema_log_reads_across_a_change(
     ("act", "flag"), [("removal", "true"), ("align", "true"), *in_matrix(("removal", "false"))]
 )
 def test_source_with_a_schema_log_reads_across_removal_and_align(
-    table: Table, conf: SetConf, act: str, flag: str
+    table: Table, target: Table, conf: SetConf, act: str, flag: str
 ) -> None:
     """Without a schema log, the stream stops at each start: the rename seems to happen again."""
-    target = Table(table.spark, table.path.with_name("target"))
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     if flag == "true":
@@ -247,7 +236,7 @@ def test_source_with_a_schema_log_reads_across_removal_and_align(
     table.insert("(2, 20)")
     run(stream_with_schema_log(table, target), target.path)
     table.insert("(3, 30)")
-    usage = UsageTracking.forPath(table.spark, table.path)
+    usage = table.usage
     if act == "removal":
         usage.remove_column_mapping(progress=None)
     else:
@@ -256,7 +245,7 @@ def test_source_with_a_schema_log_reads_across_removal_and_align(
 
     stopped: list[str] = []
     while len(target.rows()) < 4 and len(stopped) < 6:
-        query = start(stream_with_schema_log(table, target), target.path)
+        query = start_sink(stream_with_schema_log(table, target), target.path)
         try:
             query.awaitTermination()
         except StreamingQueryException:
@@ -270,8 +259,7 @@ def test_source_with_a_schema_log_reads_across_removal_and_align(
 
 
 @pytest.mark.matrix
-def test_source_with_a_schema_log_reads_across_an_add(table: Table) -> None:
-    target = Table(table.spark, table.path.with_name("target"))
+def test_source_with_a_schema_log_reads_across_an_add(table: Table, target: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     run(stream_with_schema_log(table, target), target.path)
@@ -291,8 +279,8 @@ def test_source_with_a_schema_log_reads_across_an_add(table: Table) -> None:
 @pytest.mark.matrix
 def test_stream_that_begins_after_a_change_reads_old_files_under_the_new_names(
     table: Table,
+    target: Table,
 ) -> None:
-    target = Table(table.spark, table.path.with_name("target"))
     table.create_tracked("a INT, b INT, d INT")
     table.insert("(1, 10, 100)")
     table.alter("RENAME COLUMN b TO c")
@@ -308,8 +296,9 @@ def test_stream_that_begins_after_a_change_reads_old_files_under_the_new_names(
 
 
 @pytest.mark.matrix
-def test_stream_of_changes_across_a_rename_gets_deltas_condition(table: Table) -> None:
-    target = Table(table.spark, table.path.with_name("target"))
+def test_stream_of_changes_across_a_rename_gets_deltas_condition(
+    table: Table, target: Table
+) -> None:
     table.create("a INT, b INT", TRACKED, NAME_MODE, "'delta.enableChangeDataFeed' = 'true'")
     table.insert("(1, 10)")
 
@@ -330,8 +319,7 @@ def test_stream_of_changes_across_a_rename_gets_deltas_condition(table: Table) -
     assert target.rows() == [(1, 10, "insert")]
 
 
-def test_add_column_fails_a_running_stream(table: Table) -> None:
-    target = Table(table.spark, table.path.with_name("target"))
+def test_add_column_fails_a_running_stream(table: Table, target: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     checkpoint = str(table.path.with_name("checkpoint"))
@@ -352,8 +340,7 @@ def test_add_column_fails_a_running_stream(table: Table) -> None:
     assert target.rows() == [(1,)]
 
 
-def test_restarted_source_continues_after_an_add(table: Table) -> None:
-    target = Table(table.spark, table.path.with_name("target"))
+def test_restarted_source_continues_after_an_add(table: Table, target: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 2)")
     run(stream(table), target.path)

@@ -11,7 +11,6 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
-from spark_ext import UsageTracking
 from tests.integration.streams import (
     OLD,
     Row,
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.without("auto-compact")
 
 
 def align(table: Table) -> None:
-    UsageTracking.forPath(table.spark, table.path).align_names(progress=None)
+    table.usage.align_names(progress=None)
 
 
 def rewrite(table: Table) -> None:
@@ -40,9 +39,7 @@ def rewrite(table: Table) -> None:
 
 
 def drop_feature(table: Table) -> None:
-    UsageTracking.forPath(table.spark, table.path).remove_column_mapping(
-        until="readers", progress=None
-    )
+    table.usage.remove_column_mapping(until="readers", progress=None)
 
 
 WAYS = pytest.mark.parametrize(

@@ -16,12 +16,11 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import UsageTracking
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal, write_tracked
 from tests.support.java_catalogs import add_catalog
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
+from tests.support.session_conf import SetConf
 from tests.support.table_log import TableLog
-
-SetConf = Callable[[str, str], None]
 
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 SUBSTITUTE = "spark.sql.variable.substitute"
@@ -44,13 +43,6 @@ ODD = [
     " blank ",
 ]
 NAMED_ODD = [*(name for name in ODD if "\n" not in name), "a/* c */b"]
-
-
-def write(spark: SparkSession, path: Path) -> TableLog:
-    """Writes a tracked table without SQL text."""
-    writer = spark.range(1).write.format("delta").option("delta.columnMapping.mode", "name")
-    writer.option("delta.feature.columnMappingUsageTracking", "supported").save(str(path))
-    return TableLog(path)
 
 
 def substituted(name: str, spark: SparkSession) -> str:
@@ -295,7 +287,7 @@ def test_argument_that_is_not_a_constant_text_is_refused(
 def test_name_with_an_unset_variable_is_refused(
     spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
-    log = write(spark, tmp_path / "a${x}")
+    log = write_tracked(spark, tmp_path / "a${x}")
     usage = UsageTracking.forPath(spark, str(log.path))
     conf("sparkext.unset", "something")
 
@@ -314,9 +306,9 @@ def test_odd_path_leads_to_its_own_table(
     spark: SparkSession, tmp_path: Path, conf: SetConf, name: str
 ) -> None:
     conf(ESCAPED, "true")
-    log = write(spark, tmp_path / name)
+    log = write_tracked(spark, tmp_path / name)
     decoy = tmp_path / substituted(name, spark)
-    decoys = [write(spark, decoy)] if decoy not in (tmp_path, log.path) else []
+    decoys = [write_tracked(spark, decoy)] if decoy not in (tmp_path, log.path) else []
 
     act(UsageTracking.forPath(spark, str(log.path)))
 
@@ -330,7 +322,7 @@ def test_statements_shown_for_an_odd_path_run_on_it(
     spark: SparkSession, tmp_path: Path, conf: SetConf, name: str, substitute: str
 ) -> None:
     conf(SUBSTITUTE, substitute)
-    log = write(spark, tmp_path / name)
+    log = write_tracked(spark, tmp_path / name)
     (first, *_) = UsageTracking.forPath(spark, str(log.path)).remove_column_mapping(dry_run=True)
 
     for statement in first.statements:
@@ -342,7 +334,7 @@ def test_statements_shown_for_an_odd_path_run_on_it(
 def test_substitution_enabled_again_changes_no_name(
     spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
-    log, decoy = write(spark, tmp_path / "a${x}"), write(spark, tmp_path / "a")
+    log, decoy = write_tracked(spark, tmp_path / "a${x}"), write_tracked(spark, tmp_path / "a")
     conf(SUBSTITUTE, "false")
     usage = UsageTracking.forPath(spark, str(log.path))
     conf(SUBSTITUTE, "true")
@@ -397,9 +389,9 @@ def test_path_is_not_the_name_of_a_table(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("name", NAMED_ODD)
 def test_odd_name_leads_to_its_own_table(spark: SparkSession, other: Path, name: str) -> None:
-    log = write(spark, other / name)
+    log = write_tracked(spark, other / name)
     decoy = other / substituted(name, spark)
-    decoys = [write(spark, decoy)] if decoy not in (other, log.path) else []
+    decoys = [write_tracked(spark, decoy)] if decoy not in (other, log.path) else []
     quoted = name.replace("`", "``")
 
     act(UsageTracking.forName(spark, f"other.`{other.name}`.`{quoted}`"))
@@ -411,7 +403,7 @@ def test_odd_name_leads_to_its_own_table(spark: SparkSession, other: Path, name:
 @pytest.mark.parametrize("name", ["table", "add", "select", "feature", "delta", "123", "T"])
 def test_word_of_sql_is_a_name(spark: SparkSession, other: Path, conf: SetConf, name: str) -> None:
     conf("spark.sql.ansi.enforceReservedKeywords", "true")
-    log = write(spark, other / name)
+    log = write_tracked(spark, other / name)
 
     act(UsageTracking.forName(spark, f"other.`{other.name}`.`{name}`"))
 
@@ -419,7 +411,7 @@ def test_word_of_sql_is_a_name(spark: SparkSession, other: Path, conf: SetConf, 
 
 
 def test_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
-    log = write(spark, other / "x" / "y z" / "t")
+    log = write_tracked(spark, other / "x" / "y z" / "t")
     spark.sql(f"USE other.`{other.name}`.x.`y z`")
 
     usage = UsageTracking.forName(spark, "t")
@@ -433,7 +425,7 @@ def test_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
 
 
 def test_name_resolves_as_in_sql(spark: SparkSession, other: Path) -> None:
-    log = write(spark, other / "t")
+    log = write_tracked(spark, other / "t")
     spark.sql(f"USE other.`{other.name}`")
 
     usage = UsageTracking.forName(spark, "t")
@@ -451,7 +443,7 @@ def test_name_of_two_tables_is_refused(
     spark = named_table.spark
     named_table.create_tracked("a INT")
     log = TableLog(other_catalog / "default" / "named")
-    log = log if log.commits else write(spark, log.path)
+    log = log if log.commits else write_tracked(spark, log.path)
     spark.sql("USE other.default")
 
     with named_table.refusal("USAGE_TRACKING_AMBIGUOUS_TABLE_NAME") as refused:
@@ -474,7 +466,7 @@ def test_name_of_one_table_in_two_catalogs_is_accepted(
     named_table: Table, other_catalog: Path, other: Path
 ) -> None:
     spark = named_table.spark
-    log = write(spark, other / "named")
+    log = write_tracked(spark, other / "named")
     schema = f"`{other.name}`"
     spark.sql(f"CREATE SCHEMA {schema}")
     spark.sql(f"CREATE TABLE {schema}.named USING delta LOCATION '{log.path}'")
@@ -494,7 +486,7 @@ def test_catalog_with_the_name_of_another_catalog_is_refused(
     conf("spark.sql.catalog.liar.root", str(other_catalog.parent / "elsewhere"))
     conf("spark.sql.catalog.liar.alias", "other")
     logs = [
-        write(spark, home / other.name / "t")
+        write_tracked(spark, home / other.name / "t")
         for home in (other_catalog, other_catalog.parent / "elsewhere")
     ]
 
@@ -557,7 +549,7 @@ def test_name_in_a_view_resolves_in_the_schema_of_the_view(
     named_table.create_tracked("a INT")
     spark = named_table.spark
     log = TableLog(other.parent / "default" / "named")
-    log = log if log.commits else write(spark, log.path)
+    log = log if log.commits else write_tracked(spark, log.path)
     call = f"column_mapping_removal('{schema}named')"
     spark.sql(f"CREATE VIEW costs AS SELECT statements FROM {call} WHERE stage = 'unmapped'")
     try:
@@ -601,8 +593,8 @@ def test_statements_of_a_removal_stage_name_their_table(named_table: Table) -> N
 
 def test_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Path) -> None:
     """Spark substitutes variables as in any statement, and the result is the name."""
-    log = write(spark, tmp_path / "a${x}")
-    write(spark, tmp_path / "a")
+    log = write_tracked(spark, tmp_path / "a${x}")
+    write_tracked(spark, tmp_path / "a")
 
     call = f"column_mapping_removal('delta.`{tmp_path}/a$${{sparkext.unset}}{{x}}`')"
     [row] = spark.sql(f"SELECT * FROM {call} WHERE stage = 'unmapped'").collect()

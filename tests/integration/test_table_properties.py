@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import NAME_MODE, NONE_MODE, TRACKED, Table, refusal, thrown
 from tests.support.prepared import made_once
 from tests.support.table_log import FEATURE, is_uuid_name
-
-NO_MODE = "'delta.columnMapping.mode' = 'none'"
 
 
 @pytest.fixture(params=["false", "true"])
@@ -67,7 +63,7 @@ def test_mapping_is_kept_when_a_property_beside_the_mode_is_refused(
     create_with_flag(table, flag)
 
     with table.refusal(condition):
-        table.alter(f"SET TBLPROPERTIES ({property_}, {NO_MODE})")
+        table.alter(f"SET TBLPROPERTIES ({property_}, {NONE_MODE})")
 
     assert table.log.configuration["delta.columnMapping.mode"] == "name"
     assert_next_column_follows(table, flag)
@@ -82,11 +78,10 @@ def test_property_refused_before_the_removal_has_the_error_of_delta(
     errors = []
 
     for one in (table, untracked):
-        with one.no_commit(), pytest.raises((PySparkException, Py4JJavaError)) as refused:
-            one.alter(f"SET TBLPROPERTIES ({property_}, {NO_MODE})")
-        error = refused.value
-        thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
-        errors.append((type(error), thrown.getCondition(), thrown.getMessageParameters()))
+        with one.refusal() as refused:
+            one.alter(f"SET TBLPROPERTIES ({property_}, {NONE_MODE})")
+        error = thrown(refused.value)
+        errors.append((type(refused.value), error.getCondition(), error.getMessageParameters()))
 
     assert errors[0] == errors[1]
 
@@ -95,7 +90,7 @@ def test_untracked_table_loses_its_mapping_before_a_property_is_refused(table: T
     table.create("a INT", NAME_MODE)
 
     with table.one_commit(), refusal("DELTA_ADD_CONSTRAINTS"):
-        table.alter(f"SET TBLPROPERTIES ('delta.constraints.c' = 'a > 0', {NO_MODE})")
+        table.alter(f"SET TBLPROPERTIES ('delta.constraints.c' = 'a > 0', {NONE_MODE})")
 
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
 
@@ -106,7 +101,7 @@ def test_removal_commits_the_other_properties_of_the_statement(table: Table, fla
 
     table.alter(
         "SET TBLPROPERTIES ('note' = 'n', 'delta.enableChangeDataFeed' = 'true',"
-        f" 'delta.feature.deletionVectors' = 'supported', {NO_MODE})"
+        f" 'delta.feature.deletionVectors' = 'supported', {NONE_MODE})"
     )
 
     assert table.log.version == version + 2
@@ -170,7 +165,7 @@ def test_properties_of_tracking_and_mapping_are_kept(table: Table, flag: str, ch
 @pytest.mark.every_variant
 def test_mapping_enabled_again_has_logical_names_and_the_same_flag(table: Table, flag: str) -> None:
     create_with_flag(table, flag)
-    table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
+    table.remove_mapping()
 
     with table.one_commit():
         table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -185,7 +180,7 @@ def test_columns_added_while_unmapped_have_logical_names_once_mapped(
     table: Table, flag: str
 ) -> None:
     create_with_flag(table, flag)
-    table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
+    table.remove_mapping()
     table.alter("ADD COLUMN d INT")
 
     with table.one_commit():
@@ -198,7 +193,7 @@ def test_columns_added_while_unmapped_have_logical_names_once_mapped(
 
 def test_drop_after_removing_and_enabling_mapping_sets_the_flag(table: Table) -> None:
     create_with_flag(table, "false")
-    table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
+    table.remove_mapping()
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
 
     with table.one_commit():
@@ -213,7 +208,7 @@ def test_drop_after_removing_and_enabling_mapping_sets_the_flag(table: Table) ->
 def test_untracked_table_has_no_flag_when_mapping_is_enabled_and_removed(table: Table) -> None:
     table.create("a INT")
 
-    for mode in (NAME_MODE, NO_MODE, NAME_MODE):
+    for mode in (NAME_MODE, NONE_MODE, NAME_MODE):
         table.alter(f"SET TBLPROPERTIES ({mode})")
         assert table.log.flag is None
 

@@ -21,7 +21,6 @@ from tests.support.custom_sessions import (
     Failure,
     failure_of,
     our_jar,
-    resolved_jars,
     session,
     stop,
     track_a_table,
@@ -32,11 +31,6 @@ from tests.support.releases import SUPPORTED_PAIRS, since_delta_4_1
 from tests.support.table_log import TableLog
 
 RELOCATED = "org/apache/spark/sql/delta/Relocated$.class"
-
-
-@pytest.fixture(scope="module")
-def delta_jars(spark: SparkSession) -> list[str]:
-    return resolved_jars(spark)
 
 
 def refusal_of_configure() -> tuple[str, str, dict[str, str]] | None:

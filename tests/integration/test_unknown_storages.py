@@ -8,11 +8,9 @@ from collections.abc import Callable
 import pytest
 from pyspark.errors import AnalysisException
 
-from spark_ext import UsageTracking
-from tests.support.delta_table import Table
+from tests.support.delta_table import Table, refusal
 from tests.support.releases import PURGES
 from tests.support.removal import (
-    NONE_MODE,
     counts,
     insert_one_file,
     unmap,
@@ -52,25 +50,15 @@ def partly_elsewhere(table: Table) -> Callable[[str], Table]:
     return make
 
 
-def usage(table: Table) -> UsageTracking:
-    return UsageTracking.forPath(table.spark, str(table.path))
-
-
-def remove_mapping(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-
-
 def count(table: Table) -> None:
-    usage(table).remove_column_mapping(dry_run=True, exact=True)
-
-
-def purge(table: Table) -> None:
-    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.usage.remove_column_mapping(dry_run=True, exact=True)
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("statement", [remove_mapping, count, pytest.param(purge, marks=PURGES)])
+@pytest.mark.parametrize(
+    "statement", [Table.remove_mapping, count, pytest.param(Table.purge, marks=PURGES)]
+)
 def test_statement_names_a_file_on_an_unknown_storage(
     partly_elsewhere: Callable[[str], Table], statement: Callable[[Table], None], path: str
 ) -> None:
@@ -80,8 +68,7 @@ def test_statement_names_a_file_on_an_unknown_storage(
         statement(table)
 
     assert isinstance(refused.value, AnalysisException)
-    parameters = refused.value.getMessageParameters()
-    assert parameters is not None
+    parameters = refused.value.getMessageParameters() or {}
     assert parameters["path"] == path.replace("%20", " ")
     assert "its storage is unknown" in parameters["reason"]
 
@@ -91,10 +78,10 @@ def test_align_names_names_a_file_on_an_unknown_storage(
 ) -> None:
     table = partly_elsewhere(NO_SCHEME)
 
-    with pytest.raises(AnalysisException) as refused:
-        usage(table).align_names()
+    with refusal(UNREADABLE) as refused:
+        table.usage.align_names()
 
-    assert refused.value.getCondition() == UNREADABLE
+    assert isinstance(refused.value, AnalysisException)
     assert table.log.configuration["delta.columnMapping.mode"] == "name"
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from spark_ext import UsageTracking
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.removal import (
@@ -64,10 +63,6 @@ def deleted(table: Table) -> Table:
     return table
 
 
-def tracking(table: Table) -> UsageTracking:
-    return UsageTracking.forPath(table.spark, str(table.path))
-
-
 def vector_file(table: Table) -> Path:
     """Returns the file of the only vector, and removes its checksum file."""
     (add,) = [add for add in live(table.log).values() if "deletionVector" in add]
@@ -96,9 +91,7 @@ def test_removal_fails_when_a_vector_is_unreadable(
     refused(
         deleted,
         file,
-        lambda table: tracking(table).remove_column_mapping(
-            dry_run=True, exact=True, progress=None
-        ),
+        lambda table: table.usage.remove_column_mapping(dry_run=True, exact=True, progress=None),
     )
 
     file.write_bytes(content)
@@ -114,13 +107,13 @@ def test_align_names_fails_when_a_vector_is_unreadable(deleted: Table) -> None:
     files = data_files(deleted.path)
 
     with refusal(UNREADABLE) as refused:
-        tracking(deleted).align_names(progress=None)
+        deleted.usage.align_names(progress=None)
 
     assert file.name in refused.value.getMessageParameters()["path"]
     assert data_files(deleted.path) == files
     assert deleted.log.configuration["delta.columnMapping.mode"] == "name"
     file.write_bytes(content)
-    assert tracking(deleted).align_names(progress=None).aligned
+    assert deleted.usage.align_names(progress=None).aligned
     assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
 
 
@@ -159,7 +152,7 @@ def test_purge_fails_when_a_vector_is_unreadable(
     file = vector_file(deleted)
     break_it(file)
 
-    refused(deleted, file, lambda table: table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)"))
+    refused(deleted, file, Table.purge)
 
 
 @BROKEN

@@ -20,16 +20,12 @@ def alter(change: str) -> Change:
     return lambda table: table.alter(change)
 
 
-def restore(table: Table) -> None:
-    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 0")
-
-
 def append(table: Table) -> None:
     routes.save(table, "SELECT 1 AS a, 2 AS c")
 
 
 def overwrite(table: Table) -> None:
-    routes.overwrite_schema(table, "SELECT 2L AS b")
+    table.overwrite("SELECT 2L AS b")
 
 
 def replace(table: Table) -> None:
@@ -46,7 +42,7 @@ def test_untracked_table_gets_uuid_names_and_no_flag_by_every_route(table: Table
         append,
         overwrite,
         replace,
-        restore,
+        lambda table: table.restore(0),
     ):
         with table.one_commit():
             change(table)

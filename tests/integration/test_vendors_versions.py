@@ -31,7 +31,6 @@ from tests.support.custom_sessions import (
     assert_tracked,
     failure_of,
     our_jar,
-    resolved_jars,
     session,
     track_a_table,
 )
@@ -71,11 +70,6 @@ def each_vendor(first: str) -> pytest.MarkDecorator:
 
 
 Change = Callable[[bytes], bytes]
-
-
-@pytest.fixture(scope="module")
-def delta_jars(spark: SparkSession) -> list[str]:
-    return resolved_jars(spark)
 
 
 def spark_of(vendor: Vendor, home: Path, delta_jars: list[str], **changed: Change) -> Path:

@@ -152,6 +152,7 @@ def clone_and_drop(spark: SparkSession, source: Path, path: Path, *then: str) ->
         clone.alter(change)
 
 
+@pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.matrix
 def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
     table: Table, plain: Plain
@@ -165,7 +166,7 @@ def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
 
     clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
     assert clone.log.flag == "false"  # by the RFC, because the table has no column mapping
-    clone.spark.sql(f"RESTORE TABLE {clone.name} TO VERSION AS OF 1")
+    clone.restore(1)
     clone.alter("ADD COLUMN b INT")
 
     assert clone.log.flag == "true"

@@ -16,7 +16,7 @@ from tests.object_stores.test_store_copies import remove_both, text_table
 from tests.object_stores.uploads import MIB
 from tests.support import parquet_file as parquet
 from tests.support.compact_thrift import Struct
-from tests.support.delta_table import Table
+from tests.support.delta_table import Table, forget_logs
 from tests.support.parquet_file import ParquetFile
 
 # These files are rare, and each takes seconds.
@@ -34,8 +34,7 @@ def change_data(table: Table, change: Callable[[bytes], bytes]) -> None:
             file.write_bytes(change(file.read_bytes()))
             add["size"] = file.stat().st_size
         commit.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
-    jvm: Any = table.spark._jvm
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(table.spark)
 
 
 def laid_out(

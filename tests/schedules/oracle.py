@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
@@ -199,12 +199,11 @@ def _orders(run: Run, log: TableLog) -> Iterator[Order]:
         versions.setdefault(signature, []).append(version)
     must = [deed for deed in run.deeds if deed.succeeded]
     may = [deed for deed in run.deeds if not deed.succeeded and deed.signature in versions]
-    kind = run.schedule.kind
+    played = _Played(run, versions)
     for some in _subsets(may):
         for deeds in permutations([*must, *some]):
             if _is_in_time(deeds):
-                for end, seen in _played(run, deeds, versions):
-                    yield Order(deeds, end, frozenset(seen | kind.values))
+                yield from played.orders(deeds)
 
 
 def _subsets(deeds: list[Deed]) -> Iterator[list[Deed]]:
@@ -223,35 +222,49 @@ def _is_in_time(deeds: tuple[Deed, ...]) -> bool:
     )
 
 
-def _played(
-    run: Run, deeds: tuple[Deed, ...], versions: dict[str, list[int]]
-) -> Iterator[tuple[State, set[tuple[Key, object]]]]:
-    """Yields each table that the statements can make in this order, with all its values."""
-    if not deeds:
-        yield run.schedule.kind.model, set()
-        return
-    *earlier, deed = deeds
-    seen_by = [
-        each
-        for each in earlier
-        if each.signature in versions and versions[each.signature][-1] <= deed.known_version
-    ]
-    for state, found in _played(run, tuple(earlier), versions):
-        for known, _ in _played(run, tuple(seen_by), versions):
-            for after in _after(run, state, deed, known):
-                yield after, found | values(after)
+class _Played:
+    """Plays statements on the model, each beginning of an order once."""
 
+    def __init__(self, run: Run, versions: dict[str, list[int]]) -> None:
+        self._kind = run.schedule.kind
+        self._versions = versions
+        start = Order((), self._kind.model, frozenset(self._kind.values))
+        self._known: dict[tuple[int, ...], list[Order]] = {(): [start]}
 
-def _after(run: Run, state: State, deed: Deed, known: State) -> tuple[State, ...]:
-    kind = run.schedule.kind
-    moment = Moment(
-        deed.number, known, kind.model, kind.early, kind.mapped, deed.seen, not deed.succeeded
-    )
-    try:
-        after = deed.act.effect(state, moment)
-    except Impossible:
-        return ()
-    return after if isinstance(after, tuple) else (after,)
+    def orders(self, deeds: tuple[Deed, ...]) -> list[Order]:
+        """Returns an order for each table that the statements can make."""
+        numbers = tuple(deed.number for deed in deeds)
+        if numbers not in self._known:
+            *earlier, deed = deeds
+            found: dict[str, Order] = {}
+            for before in self.orders(tuple(earlier)):
+                for known in self.orders(tuple(filter(self._is_seen_by(deed), earlier))):
+                    for after in self._after(before.end, deed, known.end):
+                        seen = before.values | values(after)
+                        same = found.get(repr(after))
+                        found[repr(after)] = Order(
+                            deeds, after, same.values | seen if same else seen
+                        )
+            self._known[numbers] = list(found.values())
+        return self._known[numbers]
+
+    def _is_seen_by(self, deed: Deed) -> Callable[[Deed], bool]:
+        def is_seen(earlier: Deed) -> bool:
+            made = self._versions.get(earlier.signature)
+            return made is not None and made[-1] <= deed.known_version
+
+        return is_seen
+
+    def _after(self, state: State, deed: Deed, known: State) -> tuple[State, ...]:
+        kind, has_failed = self._kind, not deed.succeeded
+        moment = Moment(
+            deed.number, known, kind.model, kind.early, kind.mapped, deed.seen, has_failed
+        )
+        try:
+            after = deed.act.effect(state, moment)
+        except Impossible:
+            return ()
+        return after if isinstance(after, tuple) else (after,)
 
 
 def _judge_reading(spark: SparkSession, run: Run, rows: list[Row]) -> None:

@@ -105,6 +105,8 @@ class KnownColumns:
                 yield "column_without_mapping", str(path)
             if not after.is_mapped and (column.id, column.physical) != (None, None):
                 yield "mapping_keys_remain", str(path)
+        if change.is_brought and not change.before.is_mapped:
+            self.highest = 0  # column mapping starts again, also if it ends an alignment
         if after.is_mapped:
             yield from self._of_ids(change)
             yield from self._of_paths(change)

@@ -11,16 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_ext import UsageTracking
 from tests.support.generated_columns import create_by_builder
 from tests.support.releases import SQL_GENERATES_COLUMNS
+from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
+ID_MODE = "'delta.columnMapping.mode' = 'id'"
+NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 
 
 def in_turn(*writers: Callable[[Table], object]) -> Callable[[Table], None]:
@@ -45,6 +50,14 @@ class Table:
     def log(self) -> TableLog:
         return TableLog(self.path)
 
+    @property
+    def usage(self) -> UsageTracking:
+        return UsageTracking.forPath(self.spark, str(self.path))
+
+    @property
+    def delta_table(self) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, str(self.path))
+
     def create(self, columns: str, *properties: str, partitioned_by: str = "") -> Table:
         if "GENERATED" in columns and not SQL_GENERATES_COLUMNS:
             create_by_builder(self.spark, self.path, columns, *properties)
@@ -63,6 +76,33 @@ class Table:
     def insert(self, values: str) -> None:
         self.spark.sql(f"INSERT INTO {self.name} VALUES {values}")
 
+    def remove_mapping(self) -> None:
+        self.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+    def overwrite(self, query: str) -> None:
+        """Replaces rows and columns by those of a query."""
+        writer = self.spark.sql(query).write.format("delta").mode("overwrite")
+        writer.option("overwriteSchema", "true").save(str(self.path))
+
+    def restore(self, version: int) -> None:
+        self.spark.sql(f"RESTORE TABLE {self.name} TO VERSION AS OF {version}")
+
+    def purge(self) -> None:
+        self.spark.sql(f"REORG TABLE {self.name} APPLY (PURGE)")
+
+    def vacuum_at_once(self) -> None:
+        """Deletes every file that the newest version does not need."""
+        with session_conf(
+            self.spark, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+        ):
+            self.spark.sql(f"VACUUM {self.name} RETAIN 0 HOURS")
+
+    def clone(self, path: Path) -> Table:
+        """Makes a shallow clone."""
+        made = Table(self.spark, path)
+        self.spark.sql(f"CREATE TABLE {made.name} SHALLOW CLONE {self.name}")
+        return made
+
     def age_log(self) -> None:
         """Makes the log three days older: Delta's retention depends on the times of files."""
         old = time.time() - 3 * 24 * 3600
@@ -76,7 +116,7 @@ class Table:
         logs.forTable(self.spark._jsparkSession, str(self.path)).checkpoint()
         for earlier in range(version):
             (self.path / "_delta_log" / f"{earlier:020}.json").unlink()
-        logs.clearCache()
+        forget_logs(self.spark)
 
     def frame(self, version: int | None = None) -> DataFrame:
         """Returns the table, or a version of it, for chispa, which also compares schemas."""
@@ -103,18 +143,33 @@ class Table:
         assert self.log.version == version
 
     @contextmanager
-    def refusal(self, condition: str) -> Iterator[Any]:
-        """Asserts that the body fails with this condition and makes no commit."""
+    def refusal(self, condition: str | None = None) -> Iterator[Any]:
+        """Asserts that the body fails with this or any condition and makes no commit."""
         with self.no_commit(), refusal(condition) as refused:
             yield refused
 
 
+def write_tracked(spark: SparkSession, path: Path) -> TableLog:
+    """Writes a tracked table without SQL text."""
+    writer = spark.range(1).write.format("delta").option("delta.columnMapping.mode", "name")
+    writer.option("delta.feature.columnMappingUsageTracking", "supported").save(str(path))
+    return TableLog(path)
+
+
+def forget_logs(spark: SparkSession) -> None:
+    """Clears Delta's cache of logs."""
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
 @contextmanager
-def refusal(condition: str) -> Iterator[Any]:
+def refusal(condition: str | None = None) -> Iterator[Any]:
     """Asserts that the body fails with this condition, and yields what `pytest.raises` yields."""
     with pytest.raises((PySparkException, Py4JJavaError)) as refused:
         yield refused
-    error = refused.value
-    # PySpark does not convert an error of Delta that is not an AnalysisException.
-    thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
-    assert thrown.getCondition() == condition
+    assert condition is None or thrown(refused.value).getCondition() == condition
+
+
+def thrown(error: BaseException) -> Any:
+    """Returns the error of Delta. PySpark does not convert one that is not an AnalysisException."""
+    return error.java_exception if isinstance(error, Py4JJavaError) else error

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import zipfile
 from pathlib import Path
 
-import pyspark
+from tests.support.java_sources import compiled_jar
 
 EXTENSION = "DenyingExtension"
 CATALOG = "DenyingCatalog"
@@ -26,11 +23,4 @@ def denying_jar(folder: Path, delta_jars: list[str]) -> Path:
     """Compiles the extension and the catalog."""
     here = Path(__file__).parent
     sources = [here / f"{name}.java" for name in (EXTENSION, CATALOG)]
-    class_path = os.pathsep.join([f"{Path(pyspark.__file__).parent}/jars/*", *delta_jars])
-    classes = folder / "classes"
-    subprocess.run(["javac", "-cp", class_path, "-d", classes, *sources], check=True)
-    jar = folder / "denying.jar"
-    with zipfile.ZipFile(jar, "w") as archive:
-        for file in classes.iterdir():
-            archive.write(file, file.name)
-    return jar
+    return compiled_jar(folder, sources, delta_jars)

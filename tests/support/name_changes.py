@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.support.delta_table import NAME_MODE, Table
-from tests.support.removal import NONE_MODE, setting
+from tests.support.removal import setting
 
 Change = Callable[[Table], object]
 
@@ -20,7 +20,7 @@ def nothing(table: Table) -> None:
 
 def remove_mapping(table: Table, how: str = "copy") -> None:
     with setting(table, how):
-        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+        table.remove_mapping()
 
 
 def map_again(table: Table) -> None:

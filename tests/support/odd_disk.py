@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from pyspark.sql import SparkSession
+
+from tests.support.java_sources import compiled_jar
 
 SOURCE = Path(__file__).with_name("OddFileSystem.java")
 CLASS = SOURCE.stem
@@ -18,13 +17,7 @@ LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
 
 def odd_jar(home: Path) -> Path:
     """Compiles the storage."""
-    class_path = f"{Path(pyspark.__file__).parent}/jars/*"
-    subprocess.run(["javac", "-cp", class_path, "-d", str(home), str(SOURCE)], check=True)
-    jar = home / "odd.jar"
-    with zipfile.ZipFile(jar, "w") as file:
-        for compiled in home.glob("*.class"):
-            file.write(compiled, compiled.name)
-    return jar
+    return compiled_jar(home, [SOURCE])
 
 
 def with_odd_disk(builder: SparkSession.Builder) -> SparkSession.Builder:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from importlib.metadata import version
 
 import pyspark
@@ -12,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_ext.launch.releases import RELEASES
+from tests.support.session_conf import session_conf
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 
@@ -79,16 +79,6 @@ REPLACED_COLUMNS_ARE_NEW = since_delta_4_1("gives the columns of a REPLACE new i
 NAMES_NO_MISMATCH = since_delta_4_1("has no condition for a schema that does not fit")
 
 
-@contextmanager
-def evolving_merge(spark: SparkSession) -> Iterator[None]:
+def evolving_merge(spark: SparkSession) -> AbstractContextManager[None]:
     """Lets MERGE WITH SCHEMA EVOLUTION evolve the schema, before Delta 4.3 by a setting."""
-    before = spark.conf.get(AUTO_MERGE, None)
-    if not MERGE_IN_SQL_EVOLVES:
-        spark.conf.set(AUTO_MERGE, "true")
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(AUTO_MERGE)
-        else:
-            spark.conf.set(AUTO_MERGE, before)
+    return session_conf(spark, {} if MERGE_IN_SQL_EVOLVES else {AUTO_MERGE: "true"})

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta.tables import DeltaTable
 
+from tests.support import vectors
+from tests.support.delta_table import NONE_MODE as NONE_MODE
 from tests.support.delta_table import Table
 from tests.support.session_conf import session_conf
 from tests.support.table_files import live as live
@@ -22,7 +23,6 @@ from tests.support.table_log import local as local
 from tests.support.variants import in_matrix
 
 SETTING = "spark.sparkext.columnMapping.removal"
-NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 OPERATION = "REMOVE COLUMN MAPPING"
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 
@@ -32,7 +32,7 @@ Action = dict[str, Any]
 def unmap(table: Table) -> TableLog:
     """Removes column mapping, and returns the log."""
     with table.one_commit():
-        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+        table.remove_mapping()
     log = table.log
     assert log.operation == OPERATION
     assert_checksum_holds(log)
@@ -49,7 +49,7 @@ def by_drop_feature(table: Table) -> None:
 
 
 def by_drop_feature_support(table: Table) -> None:
-    DeltaTable.forPath(table.spark, str(table.path)).dropFeatureSupport("columnMapping")
+    table.delta_table.dropFeatureSupport("columnMapping")
 
 
 # Each way to remove column mapping, and the mode afterwards.
@@ -80,6 +80,28 @@ def assert_checksum_holds(log: TableLog) -> None:
 def insert_one_file(table: Table, values: str) -> None:
     """Inserts rows as one file; `Table.insert` may write a file for each row."""
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+
+
+def with_inline_vectors(table: Table) -> list[Action]:
+    """Moves each deletion vector into the log, and returns the new descriptors."""
+    made = []
+    for path, add in live(table.log).items():
+        if "deletionVector" in add:
+            stored = add["deletionVector"]
+            found = vectors.read(vectors.file_of(table.path, stored), stored["offset"])
+            inline = {
+                "storageType": "i",
+                "pathOrInlineDv": vectors.to_z85(found.bitmap),
+                "sizeInBytes": found.size,
+                "cardinality": stored["cardinality"],
+            }
+            remove = {"path": path, "deletionTimestamp": 1, "dataChange": False}
+            table.log.append_foreign(
+                {"remove": {**remove, "deletionVector": stored}},
+                {"add": {**add, "deletionVector": inline, "dataChange": False}},
+            )
+            made.append(inline)
+    return made
 
 
 def by_delta(table: Table, remove: Callable[[Table], object] = unmap) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from itertools import count
 
 import pytest
@@ -18,8 +17,6 @@ PYTHON = "spark.sparkext.worker.python"
 TIMEOUT = "spark.sparkext.worker.timeout"
 
 COLUMN_NUMBERS = count()
-
-SetConf = Callable[[str, str], None]
 
 
 def add_column(table: Table) -> None:

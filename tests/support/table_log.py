@@ -159,6 +159,12 @@ class TableLog:
         paths = [self.path / unquote(action["path"]) for action in self.actions(kind)]
         return [pyarrow.parquet.read_schema(path) for path in paths]
 
+    def append_properties(self, changes: dict[str, str | None], *others: dict[str, Any]) -> None:
+        """Commits changes of properties as another engine would. None removes a property."""
+        changed = {**self.configuration, **changes}
+        kept = {key: value for key, value in changed.items() if value is not None}
+        self.append_foreign({"metaData": {**self.metadata, "configuration": kept}}, *others)
+
     def append_foreign(self, *actions: dict[str, Any]) -> None:
         """Writes the next commit as another engine would, or the first commit of a new table."""
         file = self.path / "_delta_log" / f"{self.version + 1:020}.json"

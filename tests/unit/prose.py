@@ -28,6 +28,7 @@ UNWANTED = {
     r"simply|easily|fast|quick(?:er|ly)?|just": "a number, or nothing",
     r"be (?:it|they)\b|so (?:says|does|is)\b": "subject, verb, object",
     r"nobody|somebody": "the thing's name, or passive",
+    r"^(?:who|what) [^,]+, (?:which|spark|delta)|that is says": "a noun as the subject",
 }
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")

@@ -9,7 +9,7 @@ object may have a `type` and further `metadata`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +57,34 @@ def wire(metadata: TableMetadata) -> dict[str, Any]:
     return {
         "schema": metadata.schema,
         "configuration": dict(metadata.configuration),
+    }
+
+
+def wire_protocol(
+    reader: int = 2,
+    writer: int = 7,
+    reader_features: Iterable[str] | None = None,
+    writer_features: Iterable[str] | None = TRACKED,
+) -> dict[str, Any]:
+    """Returns a protocol as a request contains it."""
+    return {
+        "minReaderVersion": reader,
+        "minWriterVersion": writer,
+        "readerFeatures": reader_features,
+        "writerFeatures": writer_features,
+    }
+
+
+def wire_facts(metadata: TableMetadata, protocol: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the facts of a table of four files as the JVM sends them."""
+    return {
+        "table": wire(metadata),
+        "protocol": protocol,
+        "name": "db.t",
+        "files": {"numFiles": 4, "sizeInBytes": 4096},
+        "removal": None,
+        "copies": FEATURE_NAME in (protocol["writerFeatures"] or ()),
+        "exact": None,
     }
 
 

@@ -51,6 +51,17 @@ def found(log: TableLog) -> list[tuple[str, int | None, str | None]]:
     return [(finding.check, finding.version, finding.column) for finding in audit(log)]
 
 
+def checkpoint(log: TableLog, version: int) -> Summary:
+    commit = log.commits[version]
+    return Summary(f"{version}.checkpoint.parquet", version, None, commit.protocol, commit.metadata)
+
+
+def since(log: TableLog, version: int, *summaries: Summary) -> TableLog:
+    """Returns a log without the commits before a version."""
+    later = log.commits[version:]
+    return replace(log, commits=later, first_commit=version, summaries=summaries)
+
+
 ONE = {"a": "1 a"}
 TWO = {"a": "1 a", "b": "2 b"}
 UNTRACKED = {"features": ()}
@@ -456,20 +467,14 @@ def test_unknown_columns_are_not_a_finding_when_the_log_starts_at_a_checkpoint()
     log = log_of(
         name(ONE), name(ONE), name(ONE, "true"), name({"a": "1 a", "b": f"4 {UUID}"}, "true")
     )
-    base = Summary(
-        "2.checkpoint.parquet", 2, None, log.commits[2].protocol, log.commits[2].metadata
-    )
-    log = replace(log, commits=log.commits[3:], first_commit=3, summaries=(base,))
+    log = since(log, 3, checkpoint(log, 2))
 
     assert found(replace(log, files=(file("a", "dropped", under=None),))) == []
 
 
 def test_restored_columns_from_before_the_log_are_not_new() -> None:
     log = log_of(name(ONE), name(ONE, p="1"), (name(TWO), {"operation": "RESTORE"}))
-    base = Summary(
-        "1.checkpoint.parquet", 1, None, log.commits[1].protocol, log.commits[1].metadata
-    )
-    log = replace(log, commits=log.commits[2:], first_commit=2, summaries=(base,))
+    log = since(log, 2, checkpoint(log, 1))
 
     assert found(replace(log, files=(file("a", "b", under=None),))) == []
     unknown = replace(log.commits[0], operation="MERGE")
@@ -479,40 +484,30 @@ def test_restored_columns_from_before_the_log_are_not_new() -> None:
 
 def test_replay_never_starts_at_a_checkpoint_before_missing_commits() -> None:
     log = log_of(name(ONE), name(ONE), name(TWO))
-    base = Summary(
-        "0.checkpoint.parquet", 0, None, log.commits[0].protocol, log.commits[0].metadata
-    )
 
-    assert found(replace(log, commits=log.commits[2:], first_commit=2, summaries=(base,))) == [
-        ("log_without_start", 2, None)
-    ]
+    assert found(since(log, 2, checkpoint(log, 0))) == [("log_without_start", 2, None)]
 
 
 def test_checkpoints_before_the_replay_are_not_compared() -> None:
     log = log_of(name(ONE), name(ONE), name(TWO), name(TWO, p="1"))
-    old, start = (
-        Summary(f"{at}.checkpoint.parquet", at, None, of.protocol, of.metadata)
-        for at, of in ((0, log.commits[1]), (2, log.commits[2]))
-    )
+    other = replace(checkpoint(log, 1), version=0)
 
-    later = replace(log, commits=log.commits[3:], first_commit=3, summaries=(old, start))
-
-    assert found(later) == []
+    assert found(since(log, 3, other, checkpoint(log, 2))) == []
 
 
 def test_checkpoints_without_metadata_are_found() -> None:
     log = log_of(name(ONE), name(TWO))
-    half = Summary("1.checkpoint.parquet", 1, None, log.commits[1].protocol, None)
+    half = replace(checkpoint(log, 1), metadata=None)
 
     assert found(replace(log, summaries=(half,))) == [("checkpoint_differs", 1, None)]
 
 
 def test_checkpoints_are_compared_by_protocol_schema_and_partition_columns() -> None:
     log = log_of(name(TWO))
-    protocol, metadata = log.commits[0].protocol, log.commits[0].metadata
+    whole = checkpoint(log, 0)
+    protocol, metadata = whole.protocol, whole.metadata
     assert protocol is not None
     assert metadata is not None
-    whole = Summary("0.checkpoint.parquet", 0, None, protocol, metadata)
     others = {
         "the protocol": replace(whole, protocol=replace(protocol, min_writer_version=8)),
         "the schema": replace(whole, metadata=replace(metadata, schema=name(ONE).schema)),
@@ -557,12 +552,10 @@ def test_log_compaction_files_may_lack_protocol_and_metadata() -> None:
 
 def test_log_compaction_files_are_not_compared_when_their_commits_are_deleted() -> None:
     log = log_of(name(ONE), name(TWO), name(TWO, "true"))
-    base, other = log.commits[1], log.commits[0]
-    whole = Summary("1.checkpoint.parquet", 1, None, base.protocol, base.metadata)
+    other = log.commits[0]
     compacted = Summary("0.1", 1, 0, other.protocol, other.metadata)
-    log = replace(log, commits=log.commits[2:], first_commit=2, summaries=(whole, compacted))
 
-    assert found(log) == []
+    assert found(since(log, 2, checkpoint(log, 1), compacted)) == []
 
 
 def test_findings_are_ordered_worst_first() -> None:

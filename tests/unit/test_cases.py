@@ -15,7 +15,7 @@ from spark_ext.process.questions import ask
 from spark_ext.rules import RULES
 from tests.unit import fake_delta
 from tests.unit.case_files import cases
-from tests.unit.tables import columns, table, wire
+from tests.unit.tables import columns, table, wire, wire_protocol
 
 CASES = cases()
 COMMIT = {
@@ -68,12 +68,7 @@ def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
             creating_table=facts.get("creatingTable", False),
             overwriting_schema=overwrites,
         )
-    protocol = {
-        "minReaderVersion": 2,
-        "minWriterVersion": 7,
-        "readerFeatures": None,
-        "writerFeatures": case["features"],
-    }
+    protocol = wire_protocol(writer_features=case["features"])
     request = {"old": wire(old), "proposed": wire(proposed), "assigned": wire(new)}
     return new, request | {"commit": COMMIT | {"protocol": protocol} | facts}
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from spark_ext.model.changes import ColumnChanges, column_changes, dropped_paths
@@ -10,61 +11,62 @@ from tests.unit import strategies
 from tests.unit.tables import struct
 
 OLD = struct({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x", "y": "4 y"}}})
+# The column `a` is dropped, and another one is added.
+ANOTHER = ColumnChanges(added=(("a",),), dropped=(("a",),))
 
 
-class TestColumnChanges:
-    def test_added_column_is_found_at_every_level(self) -> None:
-        new = struct(
+# Each claim, with two schemas and the changes between them.
+CASES: dict[str, tuple[Schema, Schema, ColumnChanges]] = {
+    "added column is found at every level": (
+        OLD,
+        struct(
             {
                 "a": "1 a",
                 "s": {"column": "2 s", "struct": {"x": "3 x", "y": "4 y", "z": "5 z"}},
                 "l": {"column": "6 l", "array": {"e": "7 e"}},
             }
-        )
+        ),
+        ColumnChanges(added=(("s", "z"), ("l",), ("l", "element", "e"))),
+    ),
+    "dropped struct drops its fields": (
+        OLD,
+        struct({"a": "1 a"}),
+        ColumnChanges(dropped=(("s",), ("s", "x"), ("s", "y"))),
+    ),
+    "renamed struct does not rename its fields": (
+        OLD,
+        struct({"a": "1 a", "t": {"column": "2 s", "struct": {"x": "3 x", "y": "4 y"}}}),
+        ColumnChanges(renamed=((("s",), ("t",)),)),
+    ),
+    "change of letter case is a rename": (
+        struct({"a": "1 a"}),
+        struct({"A": "1 a"}),
+        ColumnChanges(renamed=((("a",), ("A",)),)),
+    ),
+    "new id under the same name": (struct({"a": "1 a"}), struct({"a": "2 col-2"}), ANOTHER),
+    "another physical name under the same id": (
+        struct({"a": "1 a"}),
+        struct({"a": "1 col-9"}),
+        ANOTHER,
+    ),
+    "column without id": (struct({"a": ""}), struct({"a": {"type": "string"}}), ANOTHER),
+    "column moved out of its struct is a drop and an addition": (
+        OLD,
+        struct({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}, "y": "4 y"}),
+        ColumnChanges(added=(("y",),), dropped=(("s", "y"),)),
+    ),
+    "swapped names are two renames": (
+        struct({"a": "1 a", "b": "2 b"}),
+        struct({"a": "2 b", "b": "1 a"}),
+        ColumnChanges(renamed=((("a",), ("b",)), (("b",), ("a",)))),
+    ),
+}
 
-        assert column_changes(OLD, new) == ColumnChanges(
-            added=(("s", "z"), ("l",), ("l", "element", "e"))
-        )
 
-    def test_dropped_struct_drops_its_fields(self) -> None:
-        changes = column_changes(OLD, struct({"a": "1 a"}))
-
-        assert changes == ColumnChanges(dropped=(("s",), ("s", "x"), ("s", "y")))
-
-    def test_renamed_struct_does_not_rename_its_fields(self) -> None:
-        new = struct({"a": "1 a", "t": {"column": "2 s", "struct": {"x": "3 x", "y": "4 y"}}})
-
-        assert column_changes(OLD, new) == ColumnChanges(renamed=((("s",), ("t",)),))
-
-    def test_change_of_letter_case_is_a_rename(self) -> None:
-        changes = column_changes(struct({"a": "1 a"}), struct({"A": "1 a"}))
-
-        assert changes.renamed == ((("a",), ("A",)),)
-
-    def test_new_id_under_the_same_name_is_a_drop_and_an_addition(self) -> None:
-        changes = column_changes(struct({"a": "1 a"}), struct({"a": "2 col-2"}))
-
-        assert changes == ColumnChanges(added=(("a",),), dropped=(("a",),))
-
-    def test_another_physical_name_under_the_same_id_is_a_drop_and_an_addition(self) -> None:
-        changes = column_changes(struct({"a": "1 a"}), struct({"a": "1 col-9"}))
-
-        assert changes == ColumnChanges(added=(("a",),), dropped=(("a",),))
-
-    def test_column_moved_out_of_its_struct_is_a_drop_and_an_addition(self) -> None:
-        new = struct({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}, "y": "4 y"})
-
-        assert column_changes(OLD, new) == ColumnChanges(added=(("y",),), dropped=(("s", "y"),))
-
-    def test_column_without_id_is_a_drop_and_an_addition(self) -> None:
-        changes = column_changes(struct({"a": ""}), struct({"a": {"type": "string"}}))
-
-        assert changes == ColumnChanges(added=(("a",),), dropped=(("a",),))
-
-    def test_swapped_names_are_two_renames(self) -> None:
-        changes = column_changes(struct({"a": "1 a", "b": "2 b"}), struct({"a": "2 b", "b": "1 a"}))
-
-        assert changes == ColumnChanges(renamed=((("a",), ("b",)), (("b",), ("a",))))
+class TestColumnChanges:
+    @pytest.mark.parametrize(("old", "new", "changes"), CASES.values(), ids=CASES)
+    def test_changes_are_found(self, old: Schema, new: Schema, changes: ColumnChanges) -> None:
+        assert column_changes(old, new) == changes
 
     @given(strategies.tables(modes=("name",)))
     def test_schema_does_not_differ_from_itself(self, table: TableMetadata) -> None:

@@ -21,6 +21,7 @@ from spark_ext.log.actions import (
 )
 from spark_ext.log.folder import CHECKPOINT, COMMIT, TableFolder
 from spark_ext.model.erasure import FilesRead, NameInLog
+from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.name_pattern import NamePattern
 from spark_ext.model.schema import path_of
@@ -183,6 +184,13 @@ def test_verdict_is_never_had_when_the_log_is_complete() -> None:
 
     assert (found.verdict, found.oldest_version, found.columns) == ("NEVER_HAD", 0, ())
     assert found.forgotten_ids == 0
+
+
+def test_ids_of_elements_are_known() -> None:
+    items = {"column": "1 a", "metadata": {NESTED_COLUMN_IDS: {"a.element": 2}}}
+    of = folder(log(("CREATE TABLE", table({"a": items}, "name", "false", {MAX_COLUMN_ID: "2"}))))
+
+    assert asked(of, "other").forgotten_ids == 0
 
 
 def test_verdict_covers_versions_since_the_oldest_schema_when_the_drop_is_deleted() -> None:

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from spark_ext.errors import (
-    UnsupportedModeError,
-)
+from spark_ext import column_mapping
+from spark_ext.column_mapping import Protocol
+from spark_ext.errors import UnsupportedModeError
 from spark_ext.model.column_mapping import (
-    SUPPORTED_MODES,
     column_id,
-    find_max_column_id,
     has_column_id,
     has_physical_name,
-    mode_of,
     physical_name,
-    satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
     with_physical_name,
 )
@@ -22,49 +21,62 @@ from spark_ext.model.keys import (
     COLUMN_MAPPING_MODE,
     NESTED_COLUMN_IDS,
 )
-from spark_ext.model.metadata import Protocol
 from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from tests.unit.tables import columns, struct
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 
 
-class TestModeOf:
-    def test_unknown_mode_is_refused(self) -> None:
-        with pytest.raises(UnsupportedModeError) as refusal:
-            mode_of({COLUMN_MAPPING_MODE: "Nom"})
-
-        assert refusal.value.condition == "DELTA_MODE_NOT_SUPPORTED"
-        assert refusal.value.params == {"mode": "Nom", "supportedModes": "none, name, id"}
-
-    @pytest.mark.parametrize("mode", SUPPORTED_MODES)
-    def test_mode_ignores_letter_case(self, mode: str) -> None:
-        assert mode_of({COLUMN_MAPPING_MODE: mode.upper()}) == mode
-
-    def test_default_mode_is_none(self) -> None:
-        assert mode_of({}) == "none"
-
-
-BOTH = frozenset({"columnMapping"})
-
-
-@pytest.mark.parametrize(
-    ("protocol", "satisfies"),
-    [
-        (Protocol(2, 5), True),
-        (Protocol(2, 6), True),
-        (Protocol(1, 5), False),
-        (Protocol(2, 4), False),
-        (Protocol(3, 7, BOTH, BOTH), True),
-        (Protocol(2, 7, None, BOTH), True),
-        (Protocol(1, 7, None, BOTH), False),
-        (Protocol(3, 7, BOTH, frozenset()), False),
-        (Protocol(3, 7, frozenset(), BOTH), False),
-        (Protocol(3, 7), False),
-    ],
+# The headings of the API page of Delta's column mapping, in its order.
+PAGE = (
+    *("MIN_PROTOCOL_VERSION", "MIN_READER_VERSION", "MIN_WRITER_VERSION"),
+    *("create_physical_schema", "rename_columns", "requires_new_protocol"),
+    *("satisfy_column_mapping_protocol", "check_column_id_and_physical_name_assignments"),
+    *("drop_column_mapping_metadata", "get_physical_name", "verify_and_update_metadata_change"),
+    *("try_fix_metadata", "allow_mapping_mode_change", "supported_modes"),
+    "get_column_mapping_metadata",
 )
-def test_protocol_allows_column_mapping(protocol: Protocol, satisfies: bool) -> None:
-    assert satisfy_column_mapping_protocol(protocol) == satisfies
+
+
+class TestPublicModule:
+    def test_names_are_those_of_the_page(self) -> None:
+        assert set(column_mapping.__all__) == {*PAGE, "Protocol", "TableMetadata"}
+        assert all(hasattr(column_mapping, name) for name in column_mapping.__all__)
+
+    def test_lowest_protocol_allows_column_mapping_and_older_ones_do_not(self) -> None:
+        reader, writer = column_mapping.MIN_READER_VERSION, column_mapping.MIN_WRITER_VERSION
+        satisfies = column_mapping.satisfy_column_mapping_protocol
+
+        assert Protocol(reader, writer) == column_mapping.MIN_PROTOCOL_VERSION == Protocol(2, 5)
+        assert satisfies(column_mapping.MIN_PROTOCOL_VERSION)
+        assert not satisfies(Protocol(reader - 1, writer))
+        assert not satisfies(Protocol(reader, writer - 1))
+
+    @pytest.mark.parametrize("mode", [None, "none", "NAME", "id"])
+    def test_mapped_tables_require_a_new_protocol(self, mode: str | None) -> None:
+        properties = {} if mode is None else {COLUMN_MAPPING_MODE: mode}
+        metadata = column_mapping.TableMetadata(schema=NESTED, configuration=properties)
+
+        assert column_mapping.requires_new_protocol(metadata) == (mode in ("NAME", "id"))
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda mode: column_mapping.create_physical_schema(NESTED, NESTED, mode),
+            lambda mode: column_mapping.get_column_mapping_metadata(NESTED["fields"][0], mode),
+            lambda mode: column_mapping.allow_mapping_mode_change(mode, "none"),
+            lambda mode: column_mapping.allow_mapping_mode_change("none", mode),
+        ],
+    )
+    def test_unknown_mode_is_refused(self, call: Callable[[str], Any]) -> None:
+        with pytest.raises(UnsupportedModeError) as refusal:
+            call("nom")
+
+        assert refusal.value.params == {"mode": "nom", "supportedModes": "none, name, id"}
+
+    def test_modes_ignore_letter_case(self) -> None:
+        assert column_mapping.create_physical_schema(NESTED, NESTED, "None") is NESTED
+        assert column_mapping.allow_mapping_mode_change("NONE", "Name")
 
 
 class TestFields:
@@ -93,19 +105,6 @@ class TestFields:
             "col-22.element": 6,
         }
         assert field["metadata"][NESTED_COLUMN_IDS] is ids
-
-
-class TestFindMaxColumnId:
-    def test_highest_id_may_belong_to_a_nested_field(self) -> None:
-        assert find_max_column_id(NESTED) == 3
-
-    def test_highest_id_may_belong_to_an_element(self) -> None:
-        words = {"column": "2 l", "metadata": {NESTED_COLUMN_IDS: {"l.element": 9}}}
-
-        assert find_max_column_id(struct({"l": words})) == 9
-
-    def test_highest_id_is_zero_without_ids(self) -> None:
-        assert find_max_column_id(struct({"a": ""})) == 0
 
 
 class TestSchemas:

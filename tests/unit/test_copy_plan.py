@@ -17,7 +17,7 @@ from spark_ext.model.schema import map_fields, walk
 from spark_ext.process.questions import ask
 from spark_ext.removal.copy_plan import copy_plan
 from tests.unit.strategies import deep_schemas, tables
-from tests.unit.tables import TRACKED, table, wire
+from tests.unit.tables import table, wire, wire_protocol
 
 ROW_ID = "delta.rowTracking.materializedRowIdColumnName"
 ROW_COMMIT_VERSION = "delta.rowTracking.materializedRowCommitVersionColumnName"
@@ -263,15 +263,7 @@ def refused(metadata: TableMetadata) -> Any:
 def answer(metadata: TableMetadata) -> Any:
     """Returns the answer for the JVM. With a true flag, the removal is not metadata only."""
     tracked = metadata.with_property("delta.columnMapping.hasDroppedOrRenamed", "true")
-    request = {
-        "table": wire(tracked),
-        "protocol": {
-            "minReaderVersion": 2,
-            "minWriterVersion": 7,
-            "readerFeatures": None,
-            "writerFeatures": list(TRACKED),
-        },
-    }
+    request = {"table": wire(tracked), "protocol": wire_protocol()}
     return json.loads(ask("removal", json.dumps(request)))
 
 

@@ -40,12 +40,22 @@ def test_page_lists_every_table_function() -> None:
     assert sorted([*listed, "column_mapping_named_table"]) == sorted(in_java())
 
 
-@pytest.mark.parametrize("function", ["column_mapping", "column_mapping_removal"])
-def test_page_lists_the_columns_in_order(function: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "page", "heading"),
+    [
+        ("column_mapping", "sql", "### column_mapping"),
+        ("column_mapping_removal", "sql", "### column_mapping_removal"),
+        ("column_mapping_history", "history", "## Everything that happened to names"),
+        ("column_mapping_dropped", "erasure", "## What a row says"),
+        ("column_mapping_survey", "survey", "## What a row says"),
+    ],
+)
+def test_page_lists_the_columns_in_order(function: str, page: str, heading: str) -> None:
     row, _ = FUNCTIONS[function]()
+    text = (CHECKOUT / "docs" / f"{page}.md").read_text()
 
-    section = re.split(r"^#+ ", PAGE.split(f"\n### {function}\n")[1], flags=re.MULTILINE)[0]
-    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    table = text.split(f"\n{heading}\n")[1].split("\n|---")[1].split("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert re.findall(r"`(\w+)`", " ".join(cells)) == re.findall(
         r"`(\w+)` [A-Z]", NESTED.sub("", ddl(row))
     )

@@ -10,7 +10,7 @@ import pytest
 
 from spark_ext.process.questions import ask
 from spark_ext.rules.name_warning import name_warning
-from tests.unit.tables import table, wire
+from tests.unit.tables import table, wire, wire_protocol
 from tests.unit.test_cases import COMMIT
 
 UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
@@ -114,17 +114,11 @@ def test_warning_names_at_most_three_columns() -> None:
 
 def test_answer_contains_the_warning() -> None:
     old, new = table(RENAMED, "name", "true"), table(MISLED, "name", "true")
-    protocol = {
-        "minReaderVersion": 2,
-        "minWriterVersion": 7,
-        "readerFeatures": None,
-        "writerFeatures": ["columnMapping", "columnMappingUsageTracking"],
-    }
     request = {
         "old": wire(old),
         "proposed": wire(new),
         "assigned": wire(new),
-        "commit": {**COMMIT, "protocol": protocol},
+        "commit": {**COMMIT, "protocol": wire_protocol()},
     }
 
     assert json.loads(ask("next_metadata", json.dumps(request)))["warning"] == name_warning(

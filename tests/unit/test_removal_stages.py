@@ -12,7 +12,7 @@ from spark_ext.api.table import Until
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
 from spark_ext.removal.stages import STAGES
-from tests.unit.tables import table, wire
+from tests.unit.tables import table, wire_facts, wire_protocol
 
 TRACKING = "columnMappingUsageTracking"
 MAPPED_FEATURES = ("appendOnly", "invariants", "columnMapping", TRACKING)
@@ -24,32 +24,10 @@ DROP_TRACKING = f"ALTER TABLE db.t DROP FEATURE {TRACKING}"
 DROP_PROTECTION = "ALTER TABLE db.t DROP FEATURE checkpointProtection TRUNCATE HISTORY"
 
 
-def call(function: str, metadata: TableMetadata, protocol: tuple[Any, ...]) -> dict[str, Any]:
-    request = {"table": wire(metadata), **_facts(protocol)}
-    answer: dict[str, Any] = json.loads(ask(function, json.dumps(request)))
-    return answer
-
-
-def _facts(protocol: tuple[Any, ...]) -> dict[str, Any]:
-    reader, writer, reader_features, writer_features = protocol
-    return {
-        "protocol": {
-            "minReaderVersion": reader,
-            "minWriterVersion": writer,
-            "readerFeatures": reader_features,
-            "writerFeatures": writer_features,
-        },
-        "name": "db.t",
-        "files": {"numFiles": 4, "sizeInBytes": 4096},
-        "removal": None,
-        "copies": TRACKING in (writer_features or ()),
-        "exact": None,
-    }
-
-
 def stages(metadata: TableMetadata, *protocol: Any) -> list[dict[str, Any]]:
     """Returns the three stages; a protocol is versions, reader features and writer features."""
-    found: list[dict[str, Any]] = call("column_mapping_removal", metadata, protocol)["rows"]
+    request = json.dumps(wire_facts(metadata, wire_protocol(*protocol)))
+    found: list[dict[str, Any]] = json.loads(ask("column_mapping_removal", request))["rows"]
     assert [step["stage"] for step in found] == ["unmapped", "readers", "writers"]
     for step in found:
         assert step["reached"] == (step["cost"] == "NOTHING")

@@ -13,7 +13,7 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.process import questions
 from spark_ext.process.questions import ask
 from spark_ext.removal.rewrite_reasons import RewriteReason, rewrite_reasons
-from tests.unit.tables import TRACKED, protocol, table, wire
+from tests.unit.tables import TRACKED, protocol, table, wire, wire_protocol
 
 NAMES_AGREE: dict[str, Any] = {
     "a": "1 a",
@@ -30,15 +30,7 @@ def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> lis
 
 
 def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, Any]:
-    request = {
-        "table": wire(metadata),
-        "protocol": {
-            "minReaderVersion": 2,
-            "minWriterVersion": 7,
-            "readerFeatures": None,
-            "writerFeatures": list(features),
-        },
-    }
+    request = {"table": wire(metadata), "protocol": wire_protocol(writer_features=features)}
     answered: Mapping[str, Any] = json.loads(ask("removal", json.dumps(request)))
     return answered
 

@@ -25,7 +25,7 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
 from spark_ext.removal.survey_sums import sums
 from tests.unit.connect import ConnectSession
-from tests.unit.tables import table, wire
+from tests.unit.tables import table, wire_facts, wire_protocol
 
 TRACKED = ["columnMapping", "columnMappingUsageTracking"]
 COSTS = ["NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"]
@@ -33,16 +33,9 @@ COSTS = ["NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"]
 
 def facts(metadata: TableMetadata, *features: str, reader: list[str] | None = None) -> str:
     """Returns the facts of a table as the JVM sends them."""
-    protocol = {
-        "minReaderVersion": 2 if reader is None else 3,
-        "minWriterVersion": 7,
-        "readerFeatures": reader,
-        "writerFeatures": [*features, *(reader or ())],
-    }
-    files = {"numFiles": 4, "sizeInBytes": 4096}
-    session = {"removal": None, "copies": "columnMappingUsageTracking" in features, "exact": None}
-    facts = {"protocol": protocol, "name": "db.t", "files": files, **session}
-    return json.dumps({"table": wire(metadata), **facts})
+    version = 2 if reader is None else 3
+    protocol = wire_protocol(version, 7, reader, [*features, *(reader or ())])
+    return json.dumps(wire_facts(metadata, protocol))
 
 
 def rows(*tables: dict[str, Any]) -> list[dict[str, Any]]:

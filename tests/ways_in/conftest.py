@@ -6,12 +6,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.custom_sessions import our_jar
+from tests.support.delta_table import forget_logs
 from tests.support.java_catalogs import add_catalog
 from tests.ways_in import shells
 from tests.ways_in.drivers import Driver, start
@@ -89,11 +89,6 @@ def home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     add_catalog(spark, folder, CATALOG, "PathCatalog", "ListingCatalog")
     return folder
-
-
-def forget_logs(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 @pytest.fixture

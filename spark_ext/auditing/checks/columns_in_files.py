@@ -9,9 +9,10 @@ from spark_ext.auditing.check import MISLEADING, WRONG_ROWS, Problem, check, gro
 from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.known_names import KnownNames
-from spark_ext.log.replay import RESTORE, State
+from spark_ext.log.replay import State
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.misleading_names import misleading_names
+from spark_ext.model.operations import RESTORE
 from spark_ext.model.schema import Path, as_code, lower
 
 # The version of a column that is older than the log.

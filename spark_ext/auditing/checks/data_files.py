@@ -15,7 +15,7 @@ from spark_ext.auditing.check import MISLEADING, NEXT_CHANGE, WRONG_ROWS, Proble
 from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import MISSING, FileGroup, TableLog
 from spark_ext.log.known_names import KnownNames
-from spark_ext.log.replay import CLONE, State
+from spark_ext.log.replay import State
 from spark_ext.model.schema import Path, lower
 
 _RESTORE_FILES = (
@@ -180,7 +180,7 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
         ['x=1/f']
     """
     # A state that only a checkpoint has lacks an operation.
-    if any(state.operation in (None, CLONE) for state in states):
+    if any(state.may_bring_mapped_files for state in states):
         return
     names = {
         path[0].lower()

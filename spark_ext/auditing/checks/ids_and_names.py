@@ -17,7 +17,8 @@ from spark_ext.auditing.check import (
     topmost,
 )
 from spark_ext.log.actions import TableLog
-from spark_ext.log.replay import Column, State
+from spark_ext.log.replay import State
+from spark_ext.model.columns import Column
 from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.schema import Path, lower
 

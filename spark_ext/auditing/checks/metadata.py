@@ -7,29 +7,26 @@ from collections.abc import Iterator
 
 from spark_ext.auditing.check import UNREADABLE, WRONG_ROWS, Problem, check, state_check
 from spark_ext.log.actions import TableLog
-from spark_ext.log.replay import Column, State
-from spark_ext.model.column_mapping import field_metadata
+from spark_ext.log.replay import State
+from spark_ext.model.column_mapping import (
+    SUPPORTED_MODES,
+    field_metadata,
+    satisfy_column_mapping_protocol,
+)
+from spark_ext.model.columns import Column
 from spark_ext.model.keys import (
     COLUMN_ID,
-    COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
-    MODE_ID,
-    MODE_NAME,
-    MODE_NONE,
     NESTED_COLUMN_IDS,
     PHYSICAL_NAME,
 )
-from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import quoted
 
 _KEYS = frozenset({COLUMN_ID, PHYSICAL_NAME, NESTED_COLUMN_IDS})
-_MODES = (MODE_NONE, MODE_NAME, MODE_ID)
 _RESTORE = "RESTORE the table to the last version before this one."
-# A protocol of these versions or later lists its features.
-_LISTING_READER, _LISTING_WRITER = 3, 7
-# These versions include column mapping without listing it.
-_MAPPING_READER, _MAPPING_WRITER = 2, 5
+# A protocol of this version or a later one lists its features.
+_LISTING_WRITER = 7
 
 
 @state_check(UNREADABLE + 15, remedy=_RESTORE)
@@ -61,10 +58,10 @@ def unknown_mode(state: State) -> str | None:
         >>> unknown_mode(history(table({"a": "1 a"}, "nome"))[1][0])
         "`delta.columnMapping.mode` is 'nome', not one of none, name, id. Delta refuses the table."
     """
-    if state.mode in _MODES:
+    if state.mode in SUPPORTED_MODES:
         return None
     return (
-        f"`{COLUMN_MAPPING_MODE}` is {state.mode!r}, not one of {', '.join(_MODES)}."
+        f"`{COLUMN_MAPPING_MODE}` is {state.mode!r}, not one of {', '.join(SUPPORTED_MODES)}."
         " Delta refuses the table."
     )
 
@@ -154,7 +151,7 @@ def protocol_too_low(state: State) -> str | None:
     """
     protocol = state.protocol
     versions = f"reader {protocol.min_reader_version}, writer {protocol.min_writer_version}"
-    if state.is_mapped and not _allows_mapping(protocol):
+    if state.is_mapped and not satisfy_column_mapping_protocol(protocol):
         mode = f"`{COLUMN_MAPPING_MODE}` is {state.mode}"
         problem = f"{mode}, and the protocol ({versions}) does not allow column mapping"
     elif state.is_tracked and protocol.min_writer_version < _LISTING_WRITER:
@@ -171,14 +168,3 @@ def _missing_keys(column: Column) -> list[str]:
     has_id = isinstance(column.id, int) and not isinstance(column.id, bool)
     present = {"column id": has_id, "physical name": column.has_physical_name}
     return [key for key, is_present in present.items() if not is_present]
-
-
-def _allows_mapping(protocol: Protocol) -> bool:
-    readers, writers = protocol.reader_features or (), protocol.writer_features or ()
-    if protocol.min_reader_version >= _LISTING_READER:
-        readable = COLUMN_MAPPING_FEATURE in readers
-    else:
-        readable = protocol.min_reader_version >= _MAPPING_READER
-    if protocol.min_writer_version >= _LISTING_WRITER:
-        return readable and COLUMN_MAPPING_FEATURE in writers
-    return readable and protocol.min_writer_version >= _MAPPING_WRITER

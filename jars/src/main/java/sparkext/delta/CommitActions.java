@@ -2,6 +2,7 @@
 package sparkext.delta;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,10 +56,13 @@ public record CommitActions(List<Action> actions, String problem) {
     return reading.end();
   }
 
-  /** Reads lines that {@link CommitLines} has returned. */
-  public static CommitActions of(List<String> lines) {
+  /** Reads actions that are parsed already; a position in the list stands for a line. */
+  public static CommitActions of(List<JsonNode> objects) {
     Reading reading = new Reading();
-    lines.forEach(line -> reading.add(line, lines.indexOf(line) + 1));
+    int number = 0;
+    for (JsonNode object : objects) {
+      reading.add(object.toString(), ++number);
+    }
     return reading.end();
   }
 

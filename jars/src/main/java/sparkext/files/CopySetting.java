@@ -8,10 +8,10 @@ import sparkext.common.Setting;
 import sparkext.delta.UsageTrackingFeature;
 
 /**
- * The one owner of the choice between copies and Delta's rewrite.
+ * Chooses between copies and Delta's rewrite.
  *
- * <p>The choice is made in Java because it decides whether the rule process is called: an untracked
- * table never starts that process.
+ * <p>Java chooses, because the choice decides whether the rule process is asked at all. An
+ * untracked table does not start that process unless the setting is {@code copy}.
  *
  * @param value {@code copy}, {@code rewrite}, or empty if the session does not set it
  */

@@ -2,8 +2,11 @@
 package sparkext.log;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectReader;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -24,6 +27,14 @@ import java.util.regex.Pattern;
  */
 final class ColumnMentions {
   private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Fails for all that readers ignore: bytes after the first value, and a key that comes again. */
+  private static final ObjectReader READER =
+      CommitLines.JSON
+          .reader()
+          .with(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .with(StreamReadFeature.STRICT_DUPLICATE_DETECTION);
+
   private static final String MAPPING = "delta.columnMapping.";
   private static final String CONSTRAINT = "delta.constraints.";
 
@@ -116,7 +127,7 @@ final class ColumnMentions {
   /** Adds a line of JSON, or a file that is one object. */
   void addJson(String text) {
     try {
-      walk(MAPPER.readTree(text));
+      walk(READER.readTree(text));
     } catch (JsonProcessingException broken) {
       problem = "it has a line that is not valid JSON";
     }
@@ -141,12 +152,12 @@ final class ColumnMentions {
     for (Map.Entry<String, JsonNode> field : node.properties()) {
       JsonNode value = field.getValue();
       switch (field.getKey()) {
-        case "commitInfo" -> addOperation(value);
-        case "metaData", "metadata" -> addMetadata(value);
+        case "commitInfo" -> addOperation(object(value));
+        case "metaData", "metadata" -> addMetadata(object(value));
         case "stats" -> addStatistics(value);
         case "stats_parsed" -> addStatisticsByKind(value);
         case "partitionValues", "partitionValues_parsed" ->
-            value.fieldNames().forEachRemaining(partitionColumns::add);
+            object(value).fieldNames().forEachRemaining(partitionColumns::add);
         case "path" -> folders.addAll(DataFooter.folders(DataFooter.place(value.asText())));
         default -> walk(value);
       }
@@ -154,8 +165,8 @@ final class ColumnMentions {
   }
 
   private void addMetadata(JsonNode metadata) {
-    if (metadata.path("schemaString").isTextual()) {
-      schemas.add(metadata.get("schemaString").textValue());
+    if (metadata.hasNonNull("schemaString")) {
+      schemas.add(text(metadata.get("schemaString")));
     }
     for (Map.Entry<String, JsonNode> property : metadata.path("configuration").properties()) {
       if (property.getKey().toLowerCase(Locale.ROOT).startsWith(CONSTRAINT)) {
@@ -164,26 +175,36 @@ final class ColumnMentions {
     }
   }
 
-  private void addStatistics(JsonNode text) {
-    if (!text.isTextual() || text.textValue().isEmpty()) {
-      return;
-    }
-    try {
-      addStatisticsByKind(MAPPER.readTree(text.textValue()));
-    } catch (JsonProcessingException broken) {
-      problem = "it has statistics that are not valid JSON";
+  /** Adds statistics: a text, or an object, which Spark's JSON reader takes as its text. */
+  private void addStatistics(JsonNode value) throws JsonProcessingException {
+    if (!value.isTextual()) {
+      addStatisticsByKind(value);
+    } else if (!value.textValue().isEmpty()) {
+      try {
+        addStatisticsByKind(READER.readTree(value.textValue()));
+      } catch (JsonProcessingException broken) {
+        problem = "it has statistics that are not valid JSON";
+      }
     }
   }
 
   /** Adds every kind of statistics, under any name. */
   private void addStatisticsByKind(JsonNode kinds) throws JsonProcessingException {
-    for (JsonNode kind : kinds) {
+    for (JsonNode kind : object(kinds)) {
       if (kind.isObject()) {
         StatisticsPaths.collect(kind, statistics);
       } else if (kind.isArray() || kind.isTextual()) {
         problem = "it has statistics that are not by column";
       }
     }
+  }
+
+  /** Returns an object, which is empty for null. Any other value is a problem. */
+  private JsonNode object(JsonNode value) {
+    if (!value.isObject() && !value.isNull()) {
+      problem = "it has a field that is no object";
+    }
+    return value.isObject() ? value : MAPPER.createObjectNode();
   }
 
   private void addOperation(JsonNode commit) {

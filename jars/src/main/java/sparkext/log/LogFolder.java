@@ -84,7 +84,7 @@ record LogFolder(
             .filter(file -> file.firstVersion() != null)
             .sorted(Comparator.comparing(LogFile::version))
             .toList(),
-        hint(storage, found));
+        lastCheckpointTarget(storage, found));
   }
 
   private static void list(FileSystem storage, Path path, String folder, List<LogFile> found)
@@ -161,7 +161,8 @@ record LogFolder(
     return file.kind() == LogFile.Kind.COMMIT && file.version() > last;
   }
 
-  private static Long hint(FileSystem storage, List<LogFile> files) throws IOException {
+  private static Long lastCheckpointTarget(FileSystem storage, List<LogFile> files)
+      throws IOException {
     for (LogFile file : files) {
       if (file.isIn("") && file.path().getName().equals(LAST_CHECKPOINT)) {
         try (InputStream text = storage.open(file.path())) {

@@ -2,6 +2,7 @@
 package sparkext.log;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.net.URI;
@@ -10,6 +11,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.Path;
@@ -23,27 +25,29 @@ import sparkext.common.UsageTrackingException;
  * The content of one JSON file of a log: the table's metadata and columns. A task reads each file
  * once.
  *
- * @param lines the lines that contain an action of {@link #KINDS}
- * @param isTruncated whether only the last line is invalid JSON, which {@code lines} then omits
+ * @param actions those of {@link #KINDS}, each as an object whose only key is the kind
+ * @param isTruncated whether only the last line is invalid JSON, whose actions are then omitted
  * @param problem why the file could not be read; null otherwise
  * @param mentions null if they were not requested
  */
-public record LogJson(List<String> lines, boolean isTruncated, String problem, LogFiles mentions) {
+public record LogJson(
+    List<JsonNode> actions, boolean isTruncated, String problem, LogFiles mentions) {
   /**
-   * Selects the lines that the driver receives. Checksum files have long lines with the same
-   * actions as commits, and no check reads those lines.
+   * Selects the content that the driver receives. Checksum files have long lines with the same
+   * actions as commits, and no check reads those actions.
    */
   public enum Wanted {
-    LINES,
+    ACTIONS,
     MENTIONS,
-    LINES_AND_MENTIONS
+    ACTIONS_AND_MENTIONS
   }
 
   /** The actions that are not about files. */
   static final List<String> KINDS = List.of("commitInfo", "protocol", "metaData");
 
-  /** The keys with their quotes, which a string inside of JSON would have escaped. */
-  private static final List<String> KEYS = KINDS.stream().map(kind -> '"' + kind + '"').toList();
+  /** A line without these texts has no action of a kind: a key may have escaped characters. */
+  private static final List<String> SIGNS =
+      Stream.concat(KINDS.stream(), Stream.of("\\u")).toList();
 
   /** The driver reads this many files before a job would have begun. */
   private static final int MAX_FILES_WITHOUT_A_JOB = 8;
@@ -114,19 +118,27 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
 
   private static LogJson of(Path path, Configuration configuration, Wanted wanted)
       throws IOException {
-    boolean withMentions = wanted != Wanted.LINES;
-    List<String> found = new ArrayList<>();
+    boolean withMentions = wanted != Wanted.ACTIONS;
+    List<JsonNode> found = new ArrayList<>();
     ColumnMentions mentions = withMentions ? new ColumnMentions() : null;
     String last = null;
+    int lastLine = 0;
+    String unread = null;
+    int unreadLine = 0;
     try (CommitLines lines = new CommitLines(path, configuration)) {
       for (String line; (line = lines.next()) != null; ) {
-        if (wanted != Wanted.MENTIONS && KEYS.stream().anyMatch(line::contains)) {
-          found.add(line);
+        if (wanted != Wanted.MENTIONS && SIGNS.stream().anyMatch(line::contains)) {
+          String reason = add(line, found);
+          if (reason != null && unread == null) {
+            unreadLine = lines.number();
+            unread = "its line " + unreadLine + " is no action: " + reason;
+          }
         }
         if (withMentions) {
           mentions.addJson(line);
         }
         last = line;
+        lastLine = lines.number();
       }
     } catch (ChecksumException changed) {
       if (!withMentions) {
@@ -137,10 +149,38 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
       return new LogJson(List.of(), false, problem, mentions.all());
     }
     boolean isTruncated = last != null && !isJson(last) && isAlone(last, path, configuration);
-    if (isTruncated && !found.isEmpty() && found.get(found.size() - 1).equals(last)) {
-      found.remove(found.size() - 1);
+    String problem = isTruncated && unreadLine == lastLine ? null : unread;
+    return new LogJson(found, isTruncated, problem, withMentions ? mentions.all() : null);
+  }
+
+  /** Adds the actions of a line. Returns why the line cannot be read, or null. */
+  private static String add(String line, List<JsonNode> actions) {
+    try {
+      for (JsonNode object : CommitLines.objects(line)) {
+        actions.addAll(actions(object));
+      }
+      return null;
+    } catch (JsonProcessingException broken) {
+      return broken.getOriginalMessage();
     }
-    return new LogJson(found, isTruncated, null, withMentions ? mentions.all() : null);
+  }
+
+  /**
+   * Returns the actions of an object, each as an object whose only key is the kind.
+   *
+   * @throws JsonProcessingException an action is no object
+   */
+  static List<JsonNode> actions(JsonNode object) throws JsonProcessingException {
+    List<JsonNode> actions = new ArrayList<>();
+    for (String kind : KINDS) {
+      JsonNode action = object.path(kind);
+      if (action.isObject()) {
+        actions.add(MAPPER.createObjectNode().set(kind, action));
+      } else if (!action.isMissingNode() && !action.isNull()) {
+        throw CommitLines.mismatch(kind + " is no object");
+      }
+    }
+    return actions;
   }
 
   /** Returns whether all lines before the last one are valid JSON. */
@@ -158,7 +198,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
 
   private static boolean isJson(String line) {
     try {
-      MAPPER.readTree(line);
+      CommitLines.JSON.readTree(line);
       return true;
     } catch (JsonProcessingException broken) {
       return false;

@@ -11,7 +11,6 @@ import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.StructType;
-import sparkext.common.UsageTrackingErrors;
 
 /** The actions of a log that are not about files, by the file of the log that contains them. */
 final class MetadataActions {
@@ -31,7 +30,7 @@ final class MetadataActions {
    * @param json the JSON files of the log
    */
   MetadataActions(SparkSession session, LogFolder log, Map<Path, LogJson> json) {
-    log.jsonFiles().forEach(file -> json.get(file).lines().forEach(line -> add(file, line)));
+    log.jsonFiles().forEach(file -> found.put(file, json.get(file).actions()));
     List<Path> checkpoints = log.parquetFiles();
     if (!checkpoints.isEmpty()) {
       Map<String, Path> byName = new HashMap<>();
@@ -49,25 +48,13 @@ final class MetadataActions {
     return files.stream().flatMap(file -> found.getOrDefault(file, List.of()).stream()).toList();
   }
 
-  private void add(Path file, String line) {
-    found.computeIfAbsent(file, none -> new ArrayList<>()).addAll(of(file, line));
-  }
-
-  /** Returns the actions of a line, each as an object whose only key is the kind. */
-  static List<JsonNode> of(Path file, String line) {
-    JsonNode parsed;
+  /** Adds the actions of a row of a checkpoint. */
+  private void add(Path file, String row) {
     try {
-      parsed = MAPPER.readTree(line);
-    } catch (JsonProcessingException broken) {
-      String reason = "it has a line that is not valid JSON: " + broken.getOriginalMessage();
-      throw UsageTrackingErrors.unreadableLog(file.toString(), reason).sneakyThrow();
+      JsonNode actions = MAPPER.readTree(row);
+      found.computeIfAbsent(file, none -> new ArrayList<>()).addAll(LogJson.actions(actions));
+    } catch (JsonProcessingException impossible) {
+      throw new IllegalStateException(impossible);
     }
-    List<JsonNode> actions = new ArrayList<>();
-    for (String kind : LogJson.KINDS) {
-      if (parsed.path(kind).isObject()) {
-        actions.add(MAPPER.createObjectNode().set(kind, parsed.get(kind)));
-      }
-    }
-    return actions;
   }
 }

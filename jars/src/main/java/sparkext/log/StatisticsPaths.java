@@ -42,7 +42,7 @@ final class StatisticsPaths {
   /** Readers ignore statistics that they cannot parse. */
   private static JsonNode parsed(String statistics) {
     try {
-      return MAPPER.readTree(statistics);
+      return CommitLines.JSON.readTree(statistics);
     } catch (JsonProcessingException broken) {
       return MissingNode.getInstance();
     }

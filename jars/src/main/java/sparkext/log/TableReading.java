@@ -29,9 +29,9 @@ import sparkext.common.UsageTrackingException;
  * written a log that Delta cannot read.
  *
  * <p>Commits are read twice if files are wanted, as Delta and delta-kernel-rs do. {@link LogJson}
- * reads their lines, which contain the versions that change the metadata. {@link FileActions} then
- * reads the actions on files, and groups the files by these versions. A single reading would have
- * to keep every action on a file between the two jobs.
+ * reads the metadata in them, and so the versions that change it. {@link FileActions} then reads
+ * the actions on files, and groups the files by these versions. A single reading would have to keep
+ * every action on a file between the two jobs.
  *
  * <p>Source: Delta 4.4.0, Snapshot.scala, {@code protocolMetadataICTAndLMCReconstruction} and
  * {@code stateReconstruction}; delta-kernel-rs, log_segment.rs, {@code read_metadata}.
@@ -79,7 +79,7 @@ public final class TableReading {
         "reads the log",
         () -> {
           LogFolder log = folder.forMetadata();
-          return log(log, json(log.jsonFiles(), LogJson.Wanted.LINES), List.of());
+          return log(log, json(log.jsonFiles(), LogJson.Wanted.ACTIONS), List.of());
         });
   }
 
@@ -93,7 +93,7 @@ public final class TableReading {
     return described(
         "reads the log and footers",
         () -> {
-          Map<Path, LogJson> json = json(folder.jsonFiles(), LogJson.Wanted.LINES);
+          Map<Path, LogJson> json = json(folder.jsonFiles(), LogJson.Wanted.ACTIONS);
           List<Path> truncated =
               folder.commits().stream()
                   .map(LogFile::path)
@@ -106,7 +106,13 @@ public final class TableReading {
         });
   }
 
-  /** Returns the changes of the table's metadata, and all files in the table's folder. */
+  /**
+   * Returns the changes of the table's metadata, and all files in the table's folder.
+   *
+   * <p>Spark jobs open a Parquet checkpoint three to five times: for the actions on files, for its
+   * footer and for the columns in its rows. If the log lacks version 0, they also read the
+   * metadata, and if the checkpoint may have sidecars, their names.
+   */
   public TableFolder folder() throws IOException {
     return described(
         "reads the folder, the log and footers",
@@ -118,7 +124,7 @@ public final class TableReading {
                   .map(LogFile::path)
                   .collect(Collectors.toCollection(LinkedHashSet::new));
           read.jsonFiles().forEach(others::remove);
-          Map<Path, LogJson> json = json(read.jsonFiles(), LogJson.Wanted.LINES_AND_MENTIONS);
+          Map<Path, LogJson> json = json(read.jsonFiles(), LogJson.Wanted.ACTIONS_AND_MENTIONS);
           json.putAll(json(others, LogJson.Wanted.MENTIONS));
           TableLog log = log(read, json, List.of());
           FileActions actions = actions(List.of());
@@ -248,11 +254,8 @@ public final class TableReading {
   }
 
   private static List<JsonNode> info(Path file, Map<Path, LogJson> json) {
-    List<String> lines = json.containsKey(file) ? json.get(file).lines() : List.of();
-    return lines.stream()
-        .flatMap(line -> MetadataActions.of(file, line).stream())
-        .filter(action -> action.has("commitInfo"))
-        .toList();
+    List<JsonNode> actions = json.containsKey(file) ? json.get(file).actions() : List.of();
+    return actions.stream().filter(action -> action.has("commitInfo")).toList();
   }
 
   private static List<TableLog.Summary> summaries(LogFolder log, MetadataActions actions) {

@@ -34,13 +34,14 @@ import sparkext.files.LiveFiles;
  */
 final class IncrementalSnapshot {
   private static final String VACUUM = "VACUUM";
+  private static final String UNKNOWN = "unknown";
 
   private final DeltaLog log;
   private final Option<CatalogTable> catalogTable;
   private Snapshot snapshot;
   private Map<Key, AddFile> files;
   private Map<String, DomainMetadata> domains;
-  private Commit last;
+  private LastCommit last;
   private boolean wasVacuumed;
   private boolean hasNewMetadata;
 
@@ -56,17 +57,17 @@ final class IncrementalSnapshot {
   }
 
   /**
-   * A commit of another writer.
+   * The last commit that was read.
    *
-   * @param operation in the commit's {@code commitInfo}
+   * @param operation in the commit's {@code commitInfo}, which a writer may leave out
    */
-  record Commit(long version, String operation) {}
+  record LastCommit(long version, String operation) {}
 
   IncrementalSnapshot(DeltaLog log, Option<CatalogTable> catalogTable) {
     this.log = log;
     this.catalogTable = catalogTable;
     this.snapshot = newest();
-    this.last = new Commit(snapshot.version(), "");
+    this.last = new LastCommit(snapshot.version(), UNKNOWN);
   }
 
   /** Returns the path of the table. */
@@ -91,7 +92,7 @@ final class IncrementalSnapshot {
   }
 
   /** Returns the last commit that was read. */
-  Commit last() {
+  LastCommit last() {
     return last;
   }
 
@@ -183,14 +184,14 @@ final class IncrementalSnapshot {
         CommitActions.of(
             commit.getPath(),
             log.newDeltaHadoopConf(),
-            line ->
-                areFilesWanted || line.contains("\"commitInfo\"") || line.contains("\"metaData\""));
+            line -> areFilesWanted || line.contains("commitInfo") || line.contains("metaData"));
     boolean areKnown = read.areAll();
     wasVacuumed |= !read.areAll();
+    last = new LastCommit(version, UNKNOWN);
     for (Action action : read.actions()) {
-      if (action instanceof CommitInfo info) {
-        last = new Commit(version, info.operation());
-        wasVacuumed |= info.operation() != null && info.operation().startsWith(VACUUM);
+      if (action instanceof CommitInfo info && info.operation() != null) {
+        last = new LastCommit(version, info.operation());
+        wasVacuumed |= info.operation().startsWith(VACUUM);
       } else if (action instanceof Metadata) {
         hasNewMetadata = true;
       } else if (!areFilesWanted) {

@@ -229,7 +229,7 @@ final class RemovalRounds {
   }
 
   private RuntimeException conflict(Throwable cause) {
-    IncrementalSnapshot.Commit last = table.last();
+    IncrementalSnapshot.LastCommit last = table.last();
     return UsageTrackingErrors.removalConflict(
             timeout.toString(), numRounds, numAttempts, last.version(), last.operation(), cause)
         .sneakyThrow();

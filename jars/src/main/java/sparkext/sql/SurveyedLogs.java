@@ -9,7 +9,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 
 /**
- * Limits the logs that surveys leave in Delta's cache.
+ * Limits the logs that surveys keep in Delta's cache.
  *
  * <p>Delta caches 10,000 logs for an hour. The log of a small table takes 0.1 MB, so without a
  * limit a survey of a large lakehouse fills the driver's memory. A removed log is read again when

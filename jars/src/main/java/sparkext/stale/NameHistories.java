@@ -247,10 +247,12 @@ final class NameHistories {
                     log.dataPath(),
                     "reads the log",
                     () ->
-                        LogJson.of(context, log.newDeltaHadoopConf(), commits, LogJson.Wanted.LINES)
+                        LogJson.of(
+                                context, log.newDeltaHadoopConf(), commits, LogJson.Wanted.ACTIONS)
                             .values()))) {
-      CommitActions read = CommitActions.of(commit.lines());
-      (read.areAll() ? Change.of(version, read.actions()) : Optional.of(fromSnapshot(log, version)))
+      CommitActions read = CommitActions.of(commit.actions());
+      boolean isRead = commit.problem() == null && !commit.isTruncated() && read.areAll();
+      (isRead ? Change.of(version, read.actions()) : Optional.of(fromSnapshot(log, version)))
           .ifPresent(changes::add);
       version++;
     }

@@ -42,7 +42,7 @@ public final class StreamedNames {
 
   private final long start;
 
-  /** As {@link NameHistory#removals}; empty if Delta reads all versions by itself. */
+  /** Contains {@link NameHistory#removals}; empty if Delta reads all versions by itself. */
   private final Optional<List<Long>> removals;
 
   /** The table with the names of the files of the batch that is being created, or null. */

@@ -4,11 +4,7 @@ package sparkext.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
-import net.bytebuddy.ByteBuddy;
-import net.bytebuddy.asm.MemberRemoval;
 import net.bytebuddy.dynamic.ClassFileLocator;
-import net.bytebuddy.matcher.ElementMatchers;
-import net.bytebuddy.pool.TypePool;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -42,17 +38,7 @@ class LinkageTest {
   void missingMethodIsNamed() {
     DeltaJar jar = jars().get(jars().size() - 1);
     String type = "org.apache.spark.sql.delta.DeltaErrors";
-    byte[] changed =
-        new ByteBuddy()
-            .decorate(
-                TypePool.Default.of(jar.classFiles()).describe(type).resolve(), jar.classFiles())
-            .visit(
-                new MemberRemoval()
-                    .stripMethods(ElementMatchers.named("cannotModifyTableProperty")))
-            .make()
-            .getBytes();
-    ClassFileLocator without =
-        new ClassFileLocator.Compound(ClassFileLocator.Simple.of(type, changed), jar.classFiles());
+    ClassFileLocator without = Hiding.method(jar.classFiles(), type, "cannotModifyTableProperty");
 
     assertThat(new Linkage(without, DeltaJar::holds).broken(OURS))
         .containsExactly(
