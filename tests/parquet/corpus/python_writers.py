@@ -8,6 +8,7 @@ The Python of another environment runs this file as a script, so it imports noth
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
@@ -203,6 +204,7 @@ def deltalake(rows: Path, folder: Path) -> None:
         dl.write_deltalake(delta, table, writer_properties=dl.WriterProperties(**options))
         (part,) = delta.glob("part-*.parquet")
         part.rename(folder / f"{name}.parquet")
+        shutil.rmtree(delta)  # else the proof of tables misses its file
 
 
 def datafusion(rows: Path, folder: Path) -> None:
