@@ -129,9 +129,11 @@ public final class Renaming {
         isElement
             ? value(repeated, repeated.name(), element)
             : repeated.as(repeated.name(), List.of(column(repeated.children().get(0), element)));
-    if (isElement(renamed, newName) != isElement) {
+    // DuckDB and ClickHouse take a group of one field for no element, also if it is named `array`.
+    boolean isNowAlone = repeated.children().size() > 1 && renamed.children().size() == 1;
+    if (isElement(renamed, newName) != isElement || isNowAlone) {
       throw new NotCopyableException(
-          "with the new names, readers would find another type in its list `" + list.name() + "`");
+          "readers would find another type in its list `" + list.name() + "`, if it were copied");
     }
     return renamed;
   }

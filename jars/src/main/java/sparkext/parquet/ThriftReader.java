@@ -117,7 +117,11 @@ final class ThriftReader {
   }
 
   private long listSize(int header) {
-    return header >> 4 == 0x0F ? unsigned() : header >> 4;
+    long size = header >> 4 == 0x0F ? unsigned() : header >> 4;
+    if (size < 0) {
+      throw new IllegalArgumentException("a list of fewer than 0 elements");
+    }
+    return size;
   }
 
   private void skip(int type, int depth) throws IOException {
