@@ -18,7 +18,7 @@ from tests.support.held_statement import Step
 
 LEAST = 10
 ROOT = Path(__file__).parents[2]
-DIGEST = "from tests.unit.test_schedules import digest; print(digest())"
+DIGEST = "from tests.schedules.test_plans import digest; print(digest())"
 
 
 def digest() -> str:
