@@ -734,6 +734,16 @@ UNKNOWN: dict[str, tuple[Callable[[ParquetFile], object], str]] = {
         lambda file: in_turn(file, EXTENSIONS["footer"], unknown(lambda file: file.columns[2])),
         "field 99 of `ColumnMetaData`",
     ),
+    "order of only an extension": (
+        lambda file: orders(file).items.__setitem__(
+            0, Struct({EXTENSION: b""}, {EXTENSION: BINARY})
+        ),
+        "value of `ColumnOrder`",
+    ),
+    "type without a member": (
+        lambda file: file.schema[2].put(10, STRUCT, Struct()),
+        "value of `LogicalType`",
+    ),
     "an extension that is not a binary": (
         lambda file: file.footer.put(EXTENSION, I32, 1),
         "field 32767 of `FileMetaData`",

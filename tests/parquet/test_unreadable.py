@@ -118,6 +118,37 @@ def test_invalid_footer_is_unreadable(
     assert reason(renamer, source, target) == "its footer cannot be read"
 
 
+# A footer in Thrift's bytes: two elements of a schema, no rows and no row groups.
+ROOT, COLUMN, NO_GROUPS = "1502 192c 48016d150200", "1502 2502 180161 00", "1600 190c 00"
+IMPOSSIBLE = {
+    "a list of -1 elements": f"{ROOT} {COLUMN} 1600 19fc ffffffffffffffffff01 00",
+    "an unknown list of -1 elements": f"{ROOT} {COLUMN} 1600 190c d9fc ffffffffffffffffff01 00",
+    "an unknown map of -1 elements": f"{ROOT} {COLUMN} 1600 190c db ffffffffffffffffff01 cc 00",
+    "a number above 32 bits": f"{ROOT} 1502 258480808020 180161 00 {NO_GROUPS}",
+}
+
+
+def write_footer(file: Path, footer: str) -> None:
+    data = bytes.fromhex(footer)
+    file.write_bytes(b"PAR1" + data + struct.pack("<i", len(data)) + b"PAR1")
+
+
+@pytest.mark.parametrize("footer", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_footer_with_an_impossible_number_is_unreadable(
+    renamer: Renamer, source: Path, target: Path, footer: str
+) -> None:
+    write_footer(source, footer)
+    assert reason(renamer, source, target) == "its footer cannot be read"
+
+
+def test_schema_of_too_many_levels_is_rewritten(renamer: Renamer, source: Path) -> None:
+    level, number = "3502 180161 1502 00", 3000
+    elements = f"1502 19fc {number + 2 & 0x7F | 0x80:02x}{number + 2 >> 7:02x} 48016d150200"
+    write_footer(source, f"{elements} {level * number} {COLUMN} {NO_GROUPS}")
+    found = renamer.look(source, RENAME)
+    assert (found.way, found.reason) == ("TO_REWRITE", "its schema has more than 200 levels")
+
+
 def test_damaged_footer_fails_only_its_file(renamer: Renamer, source: Path, tmp_path: Path) -> None:
     random = Random(5)
     file = ParquetFile.of(source)

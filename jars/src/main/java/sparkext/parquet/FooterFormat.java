@@ -45,8 +45,9 @@ final class FooterFormat {
    * A structure.
    *
    * @param fields by id, with null for an id without a field
+   * @param isUnion whether it has exactly one of the fields
    */
-  record Structure(String name, List<Field> fields) {
+  record Structure(String name, List<Field> fields, boolean isUnion) {
     /** Returns the field with an id; null if the structure has no such field. */
     Field field(int id) {
       return id >= 0 && id < fields.size() ? fields.get(id) : null;
@@ -58,19 +59,22 @@ final class FooterFormat {
           "bool", TRUE, "i8", I8, "i16", I16, "i32", I32, "i64", I64, "double", DOUBLE, "binary",
           BINARY);
 
-  /** The fields of each structure from id 1 on: "!" follows a required one, "-" is an unused id. */
+  /**
+   * The fields of each structure from id 1 on: "!" follows a required one, "-" is an unused id, and
+   * "|" follows the name of a union.
+   */
   private static final Map<String, Structure> STRUCTURES =
       parsed(
           """
           Empty
           DecimalType i32! i32!
-          TimeUnit Empty Empty Empty
+          TimeUnit| Empty Empty Empty
           TimeType bool! TimeUnit!
           IntType i8! bool!
           VariantType i8
           GeometryType binary
           GeographyType binary i32
-          LogicalType Empty Empty Empty Empty DecimalType Empty TimeType TimeType - IntType Empty \
+          LogicalType| Empty Empty Empty Empty DecimalType Empty TimeType TimeType - IntType Empty \
           Empty Empty Empty Empty VariantType GeometryType GeographyType Empty
           SchemaElement i32 i32 i32 binary! i32 i32 i32 i32 i32 LogicalType
           KeyValue binary! binary
@@ -82,18 +86,18 @@ final class FooterFormat {
           ColumnMetaData i32! [i32]! [binary]! i32! i64! i64! i64! [KeyValue] i64! i64 i64 \
           Statistics [PageEncodingStats] i64 i32 SizeStatistics GeospatialStatistics
           ColumnKey [binary]! binary
-          ColumnCryptoMetaData Empty ColumnKey
+          ColumnCryptoMetaData| Empty ColumnKey
           ColumnChunk binary i64! ColumnMetaData i64 i32 i64 i32 ColumnCryptoMetaData binary
           SortingColumn i32! bool! bool!
           RowGroup [ColumnChunk]! i64! i64! [SortingColumn] i64 i64 i16
-          ColumnOrder Empty Empty Empty
+          ColumnOrder| Empty Empty Empty
           Aes binary binary bool
-          EncryptionAlgorithm Aes Aes
+          EncryptionAlgorithm| Aes Aes
           FileMetaData i32! [SchemaElement]! i64! [RowGroup]! [KeyValue] binary [ColumnOrder] \
           EncryptionAlgorithm binary
           PageLocation i64! i32! i64!
           OffsetIndex [PageLocation]! [i64]
-          OneMember Empty
+          OneMember| Empty
           BloomFilterHeader i32! OneMember! OneMember! OneMember!
           """);
 
@@ -162,8 +166,9 @@ final class FooterFormat {
       for (String word : line.split(" ")) {
         fields.add(fields.isEmpty() || word.equals("-") ? null : field(word, structures));
       }
-      String name = line.split(" ")[0];
-      structures.put(name, new Structure(name, fields));
+      String head = line.split(" ")[0];
+      String name = head.replace("|", "");
+      structures.put(name, new Structure(name, fields, /* isUnion= */ !head.equals(name)));
     }
     return structures;
   }

@@ -21,6 +21,9 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
   private static final int LOGICAL_MAP = 2; // a member of LogicalType, as the next
   private static final int LOGICAL_LIST = 3;
 
+  /** The schema of a deeper file could overflow the stack. */
+  private static final int DEEPEST = 200;
+
   /** Makes a tree of the list in a footer. */
   static SchemaTree of(List<ThriftStruct> elements) throws NotCopyableException {
     Iterator<ThriftStruct> rest = elements.iterator();
@@ -28,15 +31,18 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
       throw new NotCopyableException("it has no schema");
     }
     int[] leaves = {0};
-    SchemaTree root = read(rest, leaves);
+    SchemaTree root = read(rest, leaves, /* depth= */ 0);
     if (rest.hasNext()) {
       throw new NotCopyableException("its schema has more elements than it declares");
     }
     return root;
   }
 
-  private static SchemaTree read(Iterator<ThriftStruct> rest, int[] leaves)
+  private static SchemaTree read(Iterator<ThriftStruct> rest, int[] leaves, int depth)
       throws NotCopyableException {
+    if (depth > DEEPEST) {
+      throw new NotCopyableException("its schema has more than " + DEEPEST + " levels");
+    }
     if (!rest.hasNext()) {
       throw new NotCopyableException("its schema has fewer elements than it declares");
     }
@@ -53,7 +59,7 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
     }
     List<SchemaTree> children = new ArrayList<>();
     for (long i = 0; i < groupSize; i++) {
-      children.add(read(rest, leaves));
+      children.add(read(rest, leaves, depth + 1));
     }
     return new SchemaTree(element, children, -1);
   }

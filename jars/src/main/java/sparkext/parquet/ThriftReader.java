@@ -80,6 +80,9 @@ final class ThriftReader {
         }
       }
     }
+    if (structure.isUnion() && struct.isEmpty() && unknown == null) {
+      unknown = "value of `" + structure.name() + "`"; // readers fail without a member
+    }
     for (int required = 1; required < structure.fields().size(); required++) {
       Field field = structure.field(required);
       if (field != null && field.isRequired() && !struct.has(required)) {
@@ -94,7 +97,9 @@ final class ThriftReader {
       case FooterFormat.TRUE -> true;
       case FooterFormat.FALSE -> false;
       case FooterFormat.I8 -> (long) bytes.get();
-      case FooterFormat.I16, FooterFormat.I32, FooterFormat.I64 -> signed();
+      case FooterFormat.I16 -> within(Short.MIN_VALUE, Short.MAX_VALUE);
+      case FooterFormat.I32 -> within(Integer.MIN_VALUE, Integer.MAX_VALUE);
+      case FooterFormat.I64 -> signed();
       case FooterFormat.DOUBLE -> bytes.getLong();
       case FooterFormat.BINARY -> binary();
       case FooterFormat.STRUCT -> struct(field.structure());
@@ -117,11 +122,7 @@ final class ThriftReader {
   }
 
   private long listSize(int header) {
-    long size = header >> 4 == 0x0F ? unsigned() : header >> 4;
-    if (size < 0) {
-      throw new IllegalArgumentException("a list of fewer than 0 elements");
-    }
-    return size;
+    return header >> 4 == 0x0F ? length() : header >> 4;
   }
 
   private void skip(int type, int depth) throws IOException {
@@ -142,7 +143,7 @@ final class ThriftReader {
         }
       }
       case FooterFormat.MAP -> {
-        long size = unsigned();
+        long size = length();
         int types = size == 0 ? 0 : unsignedByte();
         for (long i = 0; i < size; i++) {
           skipElement(types >> 4, depth);
@@ -171,14 +172,27 @@ final class ThriftReader {
     return bytes.get() & 0xFF;
   }
 
-  private byte[] binary() {
+  /** Reads a number of bytes, or of elements of at least one byte each. */
+  private int length() {
     long length = unsigned();
     if (length < 0 || length > bytes.remaining()) {
       throw new BufferUnderflowException();
     }
-    byte[] binary = new byte[(int) length];
+    return (int) length;
+  }
+
+  private byte[] binary() {
+    byte[] binary = new byte[length()];
     bytes.get(binary);
     return binary;
+  }
+
+  private long within(long smallest, long largest) {
+    long number = signed();
+    if (number < smallest || number > largest) {
+      throw new IllegalArgumentException(number + " is out of range");
+    }
+    return number;
   }
 
   private long signed() {

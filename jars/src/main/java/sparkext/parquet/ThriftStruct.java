@@ -7,6 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import sparkext.parquet.FooterFormat.Field;
 import sparkext.parquet.FooterFormat.Structure;
 
@@ -37,6 +38,10 @@ final class ThriftStruct {
   /** Returns a copy whose fields can be set without a change of this structure. */
   ThriftStruct copy() {
     return new ThriftStruct(structure, values.clone());
+  }
+
+  boolean isEmpty() {
+    return Arrays.stream(values).allMatch(Objects::isNull);
   }
 
   boolean has(int id) {
