@@ -72,7 +72,7 @@ def mapping_keys_remain(log: TableLog, states: tuple[State, ...]) -> Iterator[Pr
 
     Source:
         Delta 4.4.0, RemoveColumnMappingCommand.scala, `updateMetadata`; docs/limits.md, "Column
-        mapping removed by half".
+        mapping only partly removed".
 
     Example:
         >>> [found.column for found in mapping_keys_remain(*history(table({"a": "1 a"}, "none")))]
