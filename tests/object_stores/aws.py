@@ -15,8 +15,8 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
-from tests.object_stores.fetched import alone, jars, whole, without
 from tests.object_stores.s3 import ACCESS_KEY, REGION, SECRET_KEY
+from tests.support.fetched import alone, jars, whole, without
 
 # Each Hadoop was built with an SDK and an analytics accelerator (hadoop-project-*.pom). 3.4.1 does
 # not use the accelerator, and Maven Central lacks an s3-transfer-manager of its SDK 2.24.6.

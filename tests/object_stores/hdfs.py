@@ -14,8 +14,8 @@ from pathlib import Path
 import pyspark
 
 from tests.object_stores.aws import hadoop_version
-from tests.object_stores.fetched import alone, jars, java
 from tests.object_stores.servers import JAVA_OPTIONS
+from tests.support.fetched import alone, jars, java
 from tests.support.waiting import wait_until
 
 SOURCE = Path(__file__).with_name("MiniHdfs.java")

@@ -28,8 +28,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.object_stores.fetched import FETCHED, alone, jars, java
 from tests.object_stores.s3 import ACCESS_KEY, S3, SECRET_KEY
+from tests.support.fetched import FETCHED, alone, jars, java
 from tests.support.waiting import wait_until
 
 S3PROXY = "org.gaul:s3proxy:4.1.0:jar-with-dependencies"

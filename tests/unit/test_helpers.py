@@ -17,8 +17,9 @@ BORROWED = {("differential", "unit")}
 
 
 def folder_of(file: Path) -> str:
-    """Returns the folder of a file. `tests/conftest.py` is in the root, `.`."""
-    return file.parent.name if file.parent.name != "tests" else "."
+    """Returns the folder of a file below `tests`. `tests/conftest.py` is in the root, `.`."""
+    folders = file.relative_to(ROOT / "tests").parent.parts
+    return folders[0] if folders else "."
 
 
 def helpers(file: Path) -> Iterator[Path]:

@@ -14,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tests.matrix.tested import CHECKOUT, HOME
-from tests.object_stores.fetched import java
 from tests.support.environments import Environment, run
+from tests.support.fetched import java
 
 HERE = Path(__file__).parent
 PYTHON, NODE, GO, JAVA = "python_writers.py", "node_writers.mjs", "go_writers.go", ".java"
