@@ -116,7 +116,7 @@ PLACES = (
     Place("docs/tracking.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place(
         "docs/install.md",
-        r"(?<=that of )Spark .* with Delta .*(?=:$)",
+        r"(?<=row is for )Spark .* with Delta .*(?=:$)",
         f"Spark {LINE} with Delta {DELTA}",
     ),
     Place("docs/spark-connect.md", r"(?<=pyspark-client==)[\d.]+", SPARK),
