@@ -63,7 +63,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class NextCall:
-    """What to call next.
+    """A proposed next call.
 
     Args:
         words: What the call does, for people, and from when.

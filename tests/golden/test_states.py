@@ -27,7 +27,7 @@ STEPS = [
     for name in sorted(STATES, key=lambda name: -len(STATES[name]["writes"]))
     for step in STATES[name]["writes"]
 ]
-# Of the steps with the same checks, every run has the first.
+# Every run includes the first of the steps with the same checks.
 CORE = dict(reversed([(frozenset(step["checks"]), (name, step["what"])) for name, step in STEPS]))
 WRITES = [
     pytest.param(

@@ -176,7 +176,7 @@ def test_new_column_of_the_name_hides_no_data_of_the_dropped_column() -> None:
     assert [row.removed_files.num_files for row in found.columns] == [1]
 
 
-# What the verdict covers.
+# The scope of the verdict.
 
 
 def test_verdict_is_never_had_when_the_log_is_complete() -> None:

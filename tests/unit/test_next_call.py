@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reports and certificates say about the next call: its words, its time and its text."""
+"""Tests the next call in reports and certificates: its words, its time and its text."""
 
 from __future__ import annotations
 
