@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from tests.golden.defects import DEFECTS
-from tests.golden.plain import plain_session
 from tests.golden.workshop import Workshop
 from tests.support.sessions import small_session
 
@@ -18,10 +17,9 @@ from tests.support.sessions import small_session
 def main(folder: Path) -> None:
     builder = small_session(SparkSession.builder, folder / "warehouse")
     spark = spark_ext.configure(builder).getOrCreate()
-    with plain_session(spark, folder) as plain:
-        workshop = Workshop(folder, spark, plain)
-        for name, make in DEFECTS.items():
-            print(make(workshop, name))
+    workshop = Workshop(folder, spark)
+    for name, make in DEFECTS.items():
+        print(make(workshop, name))
     spark.stop()
 
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes tables with one defect each, named after the check that finds it, or `<check>__<how>`.
 
-If an engine makes the defect, that engine makes the table: a session without spark-ext, Spark with
-a statement that Delta allows, or deltalake. Otherwise the log and the files are edited.
+If an engine makes the defect, that engine makes the table: delta-spark without spark-ext, Spark
+with a statement that Delta allows, or deltalake. Otherwise the log and the files are edited.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from tests.golden.workshop import (
     vector_files,
 )
 from tests.support.delta_table import NAME_MODE, TRACKED
+from tests.support.golden_tables import placed
 from tests.support.table_log import TableLog
 
 Json = dict[str, Any]
@@ -69,14 +71,11 @@ def on_copy(kind: str) -> Callable[[Callable[[Path], None]], None]:
 
 @defect
 def flag_without_feature(workshop: Workshop, name: str) -> Path:
-    source, clone = workshop.sound("tracked"), workshop.place(name)
-    workshop.plain(
-        [
-            f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{source}`",
-            f"ALTER TABLE delta.`{clone}` DROP COLUMN b",
-        ]
-    )
-    return clone
+    """Takes a clone of docs/golden that delta-spark without spark-ext made and dropped from."""
+    clone = placed(workshop.place(f"{name}__source")) / "stale"
+    for version in (2, 3):  # they also make a name misleading
+        (clone / "_delta_log" / f"{version:020}.json").unlink()
+    return clone.rename(workshop.place(name))
 
 
 @defect
@@ -115,7 +114,8 @@ def mapping_keys_remain(workshop: Workshop, name: str) -> Path:
     return workshop.place(name)
 
 
-def replaced_in_part(workshop: Workshop, name: str) -> Path:
+@defect
+def file_columns(workshop: Workshop, name: str) -> Path:
     """Makes a table whose files hold a column that its schema lacks; docs/limits.md explains it."""
     path, spark = workshop.place(name), workshop.spark
     rows = "SELECT 1 AS p, 1 AS a, 'old' AS b UNION ALL SELECT 2, 2, 'old'"
@@ -126,13 +126,9 @@ def replaced_in_part(workshop: Workshop, name: str) -> Path:
 
 
 @defect
-def file_columns(workshop: Workshop, name: str) -> Path:
-    return replaced_in_part(workshop, name)
-
-
-@defect
 def dropped_column_shown(workshop: Workshop, name: str) -> Path:
-    path = replaced_in_part(workshop, name)
+    path = workshop.place(name)
+    shutil.copytree(workshop.place("file_columns"), path)
     workshop.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN b STRING")
     return path
 

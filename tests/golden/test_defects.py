@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,21 +10,18 @@ from pyspark.sql import SparkSession
 
 from spark_ext.auditing import CHECKS
 from tests.golden.defects import DEFECTS
-from tests.golden.plain import plain_session
 from tests.golden.workshop import TABLES, Workshop
 from tests.support import log_request, proof
 from tests.support.audited import findings
 
 
 @pytest.fixture(scope="module")
-def workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
-    """Yields a workshop with every defect."""
-    folder = tmp_path_factory.mktemp("golden")
-    with plain_session(spark, folder) as plain:
-        workshop = Workshop(folder, spark, plain)
-        for name, make in DEFECTS.items():
-            make(workshop, name)
-        yield workshop
+def workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """Returns a workshop with every defect."""
+    workshop = Workshop(tmp_path_factory.mktemp("golden"), spark)
+    for name, make in DEFECTS.items():
+        make(workshop, name)
+    return workshop
 
 
 def check_of(defect: str) -> str:

@@ -86,21 +86,13 @@ TABLES = {
 
 
 class Workshop:
-    """Makes tables in a folder.
+    """Makes tables in a folder by a session with spark-ext."""
 
-    Args:
-        spark: A session with spark-ext.
-        plain: Runs statements in a session without spark-ext.
-    """
-
-    def __init__(
-        self, folder: Path, spark: SparkSession, plain: Callable[[list[str]], object]
-    ) -> None:
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
         self._folder = folder
         self._made: dict[str, Path] = {}
         self._odd: list[Path] = []
         self.spark = spark
-        self.plain = plain
 
     def sound(self, kind: str) -> Path:
         """Returns a sound table of `TABLES`, made once."""
@@ -158,12 +150,13 @@ class Workshop:
         return table
 
     def in_parts(self) -> Path:
-        """Returns a table with a checkpoint of two parts."""
-        table = self.place("in_parts")
+        """Returns a table whose newest checkpoint has two parts."""
+        table = self.copy("checkpointed", "in_parts")
+        jvm: Any = self.spark._jvm
+        log = jvm.org.apache.spark.sql.delta.DeltaLog
         with session_conf(self.spark, {"spark.databricks.delta.checkpoint.partSize": "2"}):
-            for statement in TABLES["checkpointed"]:
-                self.spark.sql(statement.format(t=f"delta.`{table}`"))
-        assert len(list(checkpoints(table))) > 1
+            log.forTable(self.spark._jsparkSession, str(table)).checkpoint()
+        assert len(list((table / "_delta_log").glob(f"{3:020}.checkpoint.*.parquet"))) > 1
         return table
 
     def logged(self, table: Path) -> Json:
