@@ -7,7 +7,10 @@ already meets Delta's own conflict checks, which may rebase the statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
+from itertools import repeat
 
 import pytest
 
@@ -39,8 +42,9 @@ READERS = {
     "INSERT OVERWRITE": "INSERT OVERWRITE {t} SELECT * FROM {t}",
     "REPLACE": "CREATE OR REPLACE TABLE {t} USING delta AS SELECT * FROM {t}",
 }
+VALUES = "INSERT INTO {t} VALUES (3, 'z', 'r')"
 INSERTS = {
-    "INSERT VALUES": "INSERT INTO {t} VALUES (3, 'z', 'r')",
+    "INSERT VALUES": VALUES,
     "INSERT BY NAME": "INSERT INTO {t} BY NAME SELECT 3 AS a, 'z' AS {b}, 'r' AS d",
     "INSERT OVERWRITE VALUES": "INSERT OVERWRITE {t} VALUES (3, 'z', 'r')",
 }
@@ -59,25 +63,37 @@ def create(table: Table, before: Change = nothing, *, is_tracked: bool = True) -
 
 def run_late(table: Table, statement: str, change: Change, column: str = "b") -> Exception | None:
     """Returns the error of a statement if the change commits between its analysis and its start."""
-    sql = statement.format(t=table.name, b=column)
-    with HeldStatement(table.spark, lambda: table.spark.sql(sql), Step.START) as held:
+    [error] = run_all_late(table, [statement], change, column)
+    return error
+
+
+def run_all_late(
+    table: Table,
+    statements: Iterable[str],
+    change: Change,
+    column: str = "b",
+    steps: Iterable[Step] = repeat(Step.START),
+) -> list[Exception | None]:
+    """Returns the error of each statement if the change commits while all are held at a step."""
+    with ExitStack() as stack:
+        held = []
+        for statement, step in zip(statements, steps, strict=False):
+            run = partial(table.spark.sql, statement.format(t=table.name, b=column))
+            held.append(stack.enter_context(HeldStatement(table.spark, run, step)))
         change(table)
-        return held.release()
+        return [each.release() for each in held]
 
 
-def assert_refused(error: Exception | None) -> None:
-    assert error is not None
-    assert named_condition(error) == STALE
+def assert_refused(*errors: Exception | None, condition: str = STALE) -> None:
+    for error in errors:
+        assert error is not None
+        assert named_condition(error) == condition
 
 
-@pytest.mark.every_variant
-@pytest.mark.parametrize("statement", READERS)
-def test_reader_is_refused_when_mapping_was_removed_since_its_analysis(
-    table: Table, statement: str
-) -> None:
+def test_readers_are_refused_when_mapping_was_removed_since_their_analysis(table: Table) -> None:
     create(table, rename)
 
-    assert_refused(run_late(table, READERS[statement], remove_mapping))
+    assert_refused(*run_all_late(table, READERS.values(), remove_mapping))
 
     assert table.rows() == ROWS
     assert table.log.operation == "REMOVE COLUMN MAPPING"
@@ -115,21 +131,21 @@ def test_insert_is_refused_when_columns_changed_since_its_analysis(
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize(("statement", "change"), crossed(list(INSERTS), [swap, drop_and_add]))
-def test_insert_is_refused_when_columns_changed_before_a_removal(
-    table: Table, statement: str, change: Change
+@pytest.mark.parametrize("change", [swap, drop_and_add])
+def test_inserts_are_refused_when_columns_changed_before_a_removal(
+    table: Table, change: Change
 ) -> None:
     create(table)
 
-    assert_refused(run_late(table, INSERTS[statement], in_turn(change, remove_mapping)))
+    assert_refused(*run_all_late(table, INSERTS.values(), in_turn(change, remove_mapping)))
 
     assert table.rows("a") == [(1,), (2,)]
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize(("statement", "change"), crossed(list(INSERTS), [swap, drop_and_add]))
-def test_insert_analysed_without_mapping_is_refused_when_columns_changed(
-    table: Table, statement: str, change: Change
+@pytest.mark.parametrize("change", [swap, drop_and_add])
+def test_inserts_analysed_without_mapping_are_refused_when_columns_changed(
+    table: Table, change: Change
 ) -> None:
     table.create("a INT, b STRING, d STRING", TRACKED)
     table.insert("(1, 'x', 'p'), (2, 'y', 'q')")
@@ -138,21 +154,9 @@ def test_insert_analysed_without_mapping_is_refused_when_columns_changed(
         changed.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
         change(changed)
 
-    assert_refused(run_late(table, INSERTS[statement], map_and_change))
+    assert_refused(*run_all_late(table, INSERTS.values(), map_and_change))
 
     assert table.rows("a") == [(1,), (2,)]
-
-
-@pytest.mark.every_variant
-def test_insert_is_refused_when_restore_restored_other_columns(table: Table) -> None:
-    create(table)
-    swap(table)
-    remove_mapping(table)
-
-    restore = f"RESTORE TABLE {table.name} TO VERSION AS OF 1"
-    assert_refused(run_late(table, INSERTS["INSERT VALUES"], lambda t: t.spark.sql(restore)))
-
-    assert table.rows() == ROWS
 
 
 @pytest.mark.every_variant
@@ -185,7 +189,7 @@ def test_insert_succeeds_when_mapping_was_removed_since_its_analysis(
 def test_insert_succeeds_when_a_column_was_added_since_its_analysis(table: Table) -> None:
     create(table)
 
-    error = run_late(table, INSERTS["INSERT VALUES"], lambda t: t.alter("ADD COLUMN e INT"))
+    error = run_late(table, VALUES, lambda t: t.alter("ADD COLUMN e INT"))
 
     assert error is None
     assert table.rows()[-1] == (3, "z", "r", None)
@@ -212,16 +216,12 @@ def restored_with_other_names(table: Table) -> Change:
     return lambda t: t.spark.sql(f"RESTORE TABLE {t.name} TO VERSION AS OF {version}")
 
 
-@pytest.mark.parametrize("step", [Step.PREPARE, Step.COMMIT])
-def test_insert_conflicts_with_a_restore_to_other_physical_names(table: Table, step: Step) -> None:
+def test_inserts_conflict_with_a_restore_to_other_physical_names(table: Table) -> None:
     change = restored_with_other_names(table)
 
-    with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), step) as held:
-        change(table)
-        error = held.release()
+    errors = run_all_late(table, [VALUES] * 2, change, steps=[Step.PREPARE, Step.COMMIT])
 
-    assert error is not None
-    assert named_condition(error) == METADATA_CHANGED
+    assert_refused(*errors, condition=METADATA_CHANGED)
     assert table.rows() == ROWS
 
 
@@ -239,26 +239,23 @@ def test_insert_is_rebased_when_mapping_was_enabled(table: Table) -> None:
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize(
-    ("change", "step"), crossed([swap, drop_and_add], [Step.PREPARE, Step.COMMIT])
-)
-def test_insert_conflicts_with_a_restore_of_other_columns(
-    table: Table, change: Change, step: Step
+@pytest.mark.parametrize("change", [swap, drop_and_add])
+def test_inserts_are_refused_or_conflict_when_restore_restored_other_columns(
+    table: Table, change: Change
 ) -> None:
     create(table)
     version = table.log.version
     change(table)
     table.alter("ALTER COLUMN b AFTER a")  # otherwise Delta sees that columns changed places
     remove_mapping(table)
-    rows = table.rows("a")
 
-    with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), step) as held:
-        table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
-        error = held.release()
+    restore = partial(Table.restore, version=version)
+    steps = [Step.START, Step.PREPARE, Step.COMMIT]
+    analysed, *begun = run_all_late(table, [VALUES] * 3, restore, steps=steps)
 
-    assert error is not None
-    assert named_condition(error) == METADATA_CHANGED
-    assert table.rows("a") == rows
+    assert_refused(analysed)
+    assert_refused(*begun, condition=METADATA_CHANGED)
+    assert table.rows() == ROWS
 
 
 @pytest.mark.every_variant
@@ -272,40 +269,34 @@ def test_insert_is_refused_when_restore_selects_a_version_before_mapping(
     swap(table)
 
     restore = f"RESTORE TABLE {table.name} TO VERSION AS OF 1"
-    assert_refused(run_late(table, INSERTS["INSERT VALUES"], lambda t: t.spark.sql(restore)))
+    assert_refused(run_late(table, VALUES, lambda t: t.spark.sql(restore)))
 
     assert table.rows() == ROWS
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize(
-    ("alter", "change"),
-    crossed(
-        [
-            "DROP COLUMN b",
-            "RENAME COLUMN b TO e",
-            "ALTER COLUMN b COMMENT 'what it was'",
-            "REPLACE COLUMNS (a INT, b STRING COMMENT 'what it was', d STRING)",
-        ],
-        [swap, rename_and_add],
-    ),
-)
-def test_alter_is_refused_when_its_column_changed(table: Table, alter: str, change: Change) -> None:
+@pytest.mark.parametrize("change", [swap, rename_and_add])
+def test_alters_are_refused_when_their_column_changed(table: Table, change: Change) -> None:
     create(table)
+    alters = (
+        "DROP COLUMN b",
+        "RENAME COLUMN b TO e",
+        "ALTER COLUMN b COMMENT 'what it was'",
+        "REPLACE COLUMNS (a INT, b STRING COMMENT 'what it was', d STRING)",
+    )
 
-    error = run_late(table, f"ALTER TABLE {{t}} {alter}", change)
+    errors = run_all_late(table, [f"ALTER TABLE {{t}} {alter}" for alter in alters], change)
 
-    assert_refused(error)
+    assert_refused(*errors)
     assert "what it was" not in table.log.metadata["schemaString"]
     assert "b" in table.log.fields
 
 
-@pytest.mark.every_variant
-@pytest.mark.parametrize("alter", ["DROP COLUMN B", "RENAME COLUMN B TO e"])
-def test_alter_finds_its_column_in_any_letter_case(table: Table, alter: str) -> None:
+def test_alter_finds_its_column_in_any_letter_case(table: Table) -> None:
     create(table)
+    alters = ["ALTER TABLE {t} DROP COLUMN B", "ALTER TABLE {t} RENAME COLUMN B TO e"]
 
-    assert_refused(run_late(table, f"ALTER TABLE {{t}} {alter}", drop_and_add))
+    assert_refused(*run_all_late(table, alters, drop_and_add))
 
     assert list(table.log.fields) == ["a", "d", "b"]
 
@@ -365,15 +356,15 @@ def test_alter_of_a_field_depends_on_its_parents_and_not_on_its_siblings(
     assert run_late(table, statement, lambda t: t.alter(beside)) is None
 
 
-@pytest.mark.every_variant
-@pytest.mark.parametrize("alter", ["ALTER COLUMN s COMMENT 'of then'", "RENAME COLUMN s TO z"])
-def test_alter_of_a_struct_depends_on_its_fields(table: Table, alter: str) -> None:
+def test_alter_of_a_struct_depends_on_its_fields(table: Table) -> None:
     table.create(NESTED, NAME_MODE, TRACKED)
 
     def drop_and_add_field(changed: Table) -> None:
         changed.alter("DROP COLUMN s.x")
         changed.alter("ADD COLUMN s.x INT")
 
-    assert_refused(run_late(table, f"ALTER TABLE {{t}} {alter}", drop_and_add_field))
+    alters = ["ALTER COLUMN s COMMENT 'of then'", "RENAME COLUMN s TO z"]
+    statements = [f"ALTER TABLE {{t}} {alter}" for alter in alters]
+    assert_refused(*run_all_late(table, statements, drop_and_add_field))
 
     assert table.log.operation == "ADD COLUMNS"
