@@ -59,54 +59,58 @@ def partition(table: Table) -> None:
     table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
 
+ERASING: dict[Callable[[Table], object], list[str]] = {
+    top_level: ["PURGE", "VACUUM"],
+    renamed_by_uuid: ["PURGE", "VACUUM"],
+    nested: ["PURGE", "VACUUM"],
+    # The second statement deletes the folder `ssn=..`.
+    partition: ["VACUUM", "VACUUM"],
+}
+"""The steps that erase the column of each table, except the cleanup of the log."""
+
+
 @PURGES
-@pytest.mark.every_variant
-@pytest.mark.parametrize(
-    ("make", "steps"),
-    [
-        (top_level, ["PURGE", "VACUUM"]),
-        (renamed_by_uuid, ["PURGE", "VACUUM"]),
-        (nested, ["PURGE", "VACUUM"]),
-        # The second statement deletes the folder `ssn=..`.
-        (partition, ["VACUUM", "VACUUM"]),
-    ],
-)
-def test_same_call_erases_a_column_and_certificates_contain_the_column(
-    table: Table, tmp_path: Path, make: Callable[[Table], None], steps: list[str]
+def test_same_call_erases_the_column_of_each_table_and_certificates_contain_the_column(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    make(table)
+    tables = [Table(spark, tmp_path / str(number)) for number in range(len(ERASING))]
+    for make, table in zip(ERASING, tables, strict=True):
+        make(table)
     file = tmp_path / "ssn.json"
 
-    first = report(table, column="SSN" if make is top_level else "ssn", apply=True)
+    first = report(*tables, column="SSN", apply=True)
 
-    found = only(first)
-    assert [step.step for step in found.applied] == steps
-    assert all((step.version_after or 0) > step.version_before for step in found.applied)
-    assert all(step.error is None for step in found.applied)
-    assert (found.verdict, steps_of(found)) == ("STILL_PRESENT", ["LOG CLEANUP"])
-    assert set(holders(table.path, MARKER)) <= {"commits", "checkpoints", "other_log_files"}
-    # The commit that removes a file of a partitioned table also contains the partition's value.
-    assert holders(table.path, MARKER)["commits"] == (2 if make is partition else 1)
-    first = report(table, apply=True)
-    assert only(first).applied == ()
+    for make, table, found in zip(ERASING, tables, first.tables, strict=True):
+        assert [step.step for step in found.applied] == ERASING[make]
+        assert all((step.version_after or 0) > step.version_before for step in found.applied)
+        assert all(step.error is None for step in found.applied)
+        assert (found.verdict, steps_of(found)) == ("STILL_PRESENT", ["LOG CLEANUP"])
+        assert set(holders(table.path, MARKER)) <= {"commits", "checkpoints", "other_log_files"}
+        # The commit that removes a file of a partitioned table contains the partition's value.
+        assert holders(table.path, MARKER)["commits"] == (2 if make is partition else 1)
+    first = report(*tables, apply=True)
+    assert [found.applied for found in first.tables] == [()] * len(tables)
     Certificate.of(first).write(file)
 
-    clean_up_log(table)
+    for table in tables:
+        clean_up_log(table)
 
-    assert holders(table.path, MARKER) == {}
-    assert not re.search("ssn|hidden", footers_and_log(table))
-    alone = only(report(table))
-    assert alone.verdict == "NEVER_HAD"
-    assert alone.erasure is not None
-    oldest = min(map(int, (f.name[:20] for f in (table.path / "_delta_log").glob("*.json"))))
-    assert alone.erasure.oldest_version == oldest > 0
-    # The column has no id without column mapping.
-    assert alone.erasure.forgotten_ids == (None if make is partition else 1)
-    last = report(table, previous=file)
-    assert (only(last).verdict, last.complete) == ("ERASED", True)
+    for make, table, alone in zip(ERASING, tables, report(*tables).tables, strict=True):
+        assert holders(table.path, MARKER) == {}
+        assert not re.search("ssn|hidden", footers_and_log(table))
+        assert alone.verdict == "NEVER_HAD"
+        assert alone.erasure is not None
+        oldest = min(map(int, (f.name[:20] for f in (table.path / "_delta_log").glob("*.json"))))
+        assert alone.erasure.oldest_version == oldest > 0
+        # The column has no id without column mapping.
+        assert alone.erasure.forgotten_ids == (None if make is partition else 1)
+    last = report(*tables, previous=file)
+    assert ({found.verdict for found in last.tables}, last.complete) == ({"ERASED"}, True)
     certified = json.loads(Certificate.of(last).json())
-    (earlier,) = certified["tables"][0]["earlier"]["columns"]
-    assert earlier["path"] in ("ssn", "hidden", "person.ssn")
+    earlier = [
+        column["path"] for each in certified["tables"] for column in each["earlier"]["columns"]
+    ]
+    assert earlier == ["ssn", "hidden", "person.ssn", "ssn"]
 
 
 def test_column_is_erased_without_a_certificate_while_the_log_has_its_name(table: Table) -> None:
