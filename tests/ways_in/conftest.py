@@ -15,7 +15,7 @@ from tests.support.delta_table import forget_logs
 from tests.support.java_catalogs import add_catalog
 from tests.ways_in import shells
 from tests.ways_in.drivers import Driver, start
-from tests.ways_in.lakehouses import CATALOG, Lakehouse, Prototypes
+from tests.ways_in.lakehouses import CATALOG, FEW_KINDS, Lakehouse, Prototypes
 from tests.ways_in.place import DEFAULTS, LOG, PYSPARK, Place
 
 
@@ -102,6 +102,14 @@ def lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakeho
 def small_lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakehouse:
     """Makes one table of each kind in a catalog, and tables with paths."""
     made = Lakehouse.of(prototypes, home, schemas=["sales/deep"], odd=[])
+    forget_logs(spark)
+    return made
+
+
+@pytest.fixture
+def few_tables(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakehouse:
+    """Makes a schema of four tables, tables with paths, and broken tables."""
+    made = Lakehouse.of(prototypes, home, schemas=["sales/deep"], odd=[], kinds=FEW_KINDS)
     forget_logs(spark)
     return made
 

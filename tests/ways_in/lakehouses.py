@@ -41,6 +41,8 @@ class Kind:
 
 
 TRACKED_NAMES = (NAME_MODE, TRACKED)
+# A kind for each cost and outcome.
+FEW_KINDS = ("clean", "untracked", "blocked", "unmapped")
 KINDS: dict[str, Kind] = {
     "blocked": Kind("BLOCKED", TRACKED_NAMES, ("ADD COLUMN `b c` INT",)),
     "clean": Kind("DONE", TRACKED_NAMES, ("ADD COLUMN c INT",)),
@@ -122,8 +124,9 @@ class Lakehouse:
         home: Path,
         schemas: Sequence[str] = SCHEMAS,
         odd: Sequence[str] = ODD,
+        kinds: Sequence[str] = tuple(KINDS),
     ) -> Lakehouse:
-        """Copies about fifty tables, or those of some schemas and some odd names.
+        """Copies about fifty tables, or those of some schemas, odd names and kinds.
 
         The folder may contain an earlier lakehouse.
         """
@@ -131,7 +134,7 @@ class Lakehouse:
         for folder in (made.root, made.elsewhere):
             shutil.rmtree(folder, ignore_errors=True)
         for schema in schemas:
-            for kind in KINDS:
+            for kind in kinds:
                 made.add(prototypes, kind, f"{schema}/{kind}")
         for name, kind in zip(odd, [*KINDS] * 2, strict=False):
             made.add(prototypes, kind, f"odd/{name}")
@@ -141,7 +144,7 @@ class Lakehouse:
                 checksum.unlink()
             breaks(path / "_delta_log")
             made.kinds[f"broken/{name}"] = "broken"
-        for kind in ("clean", "untracked", "blocked", "unmapped"):
+        for kind in FEW_KINDS:
             path = prototypes.copy(kind, made.elsewhere / kind)
             made.kinds[str(path)] = kind
         (made.root / "sales" / "foreign").mkdir(parents=True)

@@ -262,9 +262,8 @@ def test_report_files_have_the_same_rows(lakehouse: Lakehouse, tmp_path: Path) -
         assert [name for name in rows if name not in file.read_text()] == []
 
 
-def test_commands_of_the_page_run(
-    small_lakehouse: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("few_tables")
+def test_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = {
         "sales": f"{CATALOG}.sales.deep",
