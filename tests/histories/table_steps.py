@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from hypothesis import reject
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -48,12 +49,18 @@ class TableUnderTest:
 
 
 class World:
-    """Contains the sessions and counts that all histories of a run share."""
+    """Contains the sessions and counts that all histories of a run share.
 
-    def __init__(self, spark: SparkSession, plain: PlainSpark, folder: Path) -> None:
+    Hypothesis always begins with the simplest history, which adds columns to one unmapped table.
+    """
+
+    def __init__(
+        self, spark: SparkSession, plain: PlainSpark, folder: Path, *, has_simplest: bool = True
+    ) -> None:
         self.spark = spark
         self.plain = plain
         self.folder = folder
+        self.has_simplest = has_simplest
         self.histories = 0
         self.steps = 0
         self.counts: Counter[str] = Counter()  # statements by kind
@@ -93,6 +100,8 @@ class TableSteps:
     # Steps.
 
     def _new_table(self, first: State) -> TableUnderTest:
+        if self.world.histories == 1 and not self.world.has_simplest:
+            reject()
         self.tables.append(TableUnderTest(self.folder / f"t{len(self.tables)}", first))
         return self.tables[-1]
 
