@@ -57,6 +57,7 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
     spark = used_session(with_hive_catalog(builder) if hive else builder, home)
     older = spark.newSession()
     plain = Table(spark, home / "plain")
+    plain.insert("(1, 2)")
     held = plain.delta_table
     # The first statement of a session builds its analyzer. After `attach`, it would have the
     # extension.
