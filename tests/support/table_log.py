@@ -165,6 +165,16 @@ class TableLog:
         kept = {key: value for key, value in changed.items() if value is not None}
         self.append_foreign({"metaData": {**self.metadata, "configuration": kept}}, *others)
 
+    def rename_operation(self, new: str, version: int | None = None) -> None:
+        """Gives the newest or another commit another operation. Empty text removes its info."""
+        file = self.path / "_delta_log" / f"{self.version if version is None else version:020}.json"
+        commit = [json.loads(line) for line in file.read_text().splitlines()]
+        (info,) = (action["commitInfo"] for action in commit if "commitInfo" in action)
+        info["operation"] = new
+        kept = commit if new else [action for action in commit if "commitInfo" not in action]
+        file.write_text("".join(f"{json.dumps(action)}\n" for action in kept))
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
     def append_foreign(self, *actions: dict[str, Any]) -> None:
         """Writes the next commit as another engine would, or the first commit of a new table."""
         file = self.path / "_delta_log" / f"{self.version + 1:020}.json"

@@ -26,7 +26,7 @@ public record FileColumn(List<String> path, Integer fieldId) {
       throws IOException {
     try (InputFile source = new Storages(configuration).open(path, size)) {
       List<ThriftStruct> schema =
-          Footer.readUnchecked(source, size).metadata().structs(FooterFormat.SCHEMA);
+          Footer.read(source, size).metadata().structs(FooterFormat.SCHEMA);
       List<FileColumn> columns = new ArrayList<>();
       if (schema.size() > 1) {
         SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));
