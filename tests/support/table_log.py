@@ -15,6 +15,9 @@ import pyarrow.parquet
 
 FLAG = "delta.columnMapping.hasDroppedOrRenamed"
 FEATURE = "columnMappingUsageTracking"
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+LIKE = "CREATE TABLE LIKE"
+"""The `userMetadata` of CREATE TABLE LIKE, whose commit is otherwise that of CREATE TABLE."""
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UUID = "col-<uuid>"
 
