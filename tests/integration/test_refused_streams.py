@@ -83,6 +83,33 @@ def drop_and_add_first(table: Table) -> None:
     remove_mapping(table)
 
 
+def replace_table(table: Table) -> None:
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} (k INT, b INT) USING delta")
+
+
+def clone_over(table: Table) -> None:
+    source = Table(table.spark, table.path.with_name("source"))
+    source.create("k INT, b INT")
+    source.insert("(9, 900)")
+    table.spark.sql(f"DELETE FROM {table.name}")
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("change", [replace_table, clone_over])
+def test_stream_is_refused_when_the_table_was_replaced_after_the_removal(
+    table: Table, tmp_path: Path, change: Callable[[Table], None]
+) -> None:
+    """The new table has columns of the same names and types."""
+    stream = Stream(used(table), tmp_path / "s", ignoreChanges="true")
+    stream.run()
+    table.insert("(3, 30)")
+    remove_mapping(table)
+    change(table)
+
+    stream.assert_refused()
+
+
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
     ("change", "is_behind"),
