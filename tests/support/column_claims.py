@@ -47,9 +47,9 @@ class Change:
 
     @property
     def has_names_of_others(self) -> bool:
-        """Whether the names are those of another table, or of a writer that chooses its names."""
-        is_new = self.before is NO_TABLE
-        return self.is_brought or self.is_like or (is_new and not is_by_spark(self.info))
+        """Whether the names are those of another table, of an unknown version or of a writer."""
+        is_created = is_by_spark(self.info) and "readVersion" not in self.info
+        return self.is_brought or self.is_like or (self.before is NO_TABLE and not is_created)
 
     @property
     def is_brought(self) -> bool:
