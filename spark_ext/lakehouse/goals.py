@@ -26,8 +26,8 @@ from spark_ext.removal.reasons import (
     EARLIER_STAGE,
     OTHER_FEATURE,
     Reason,
+    advice_on,
     reason_in_words,
-    what_to_do,
 )
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Progress], None]
 
-_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
 
@@ -246,7 +245,7 @@ def _blocked(row: SurveyedTable, stages: Sequence[str]) -> PlannedTable:
         f"{known.stage}: {reason_in_words(why)}"
         for known, why in zip(obstacles, reasons, strict=True)
     )
-    advice = [what_to_do(reasons) or _ADVICE, *_statements(row, obstacles)]
+    advice = [advice_on(reasons), *_statements(row, obstacles)]
     return PlannedTable(row.table, BLOCKED, row, reasons=words, unblocking=" ".join(advice))
 
 

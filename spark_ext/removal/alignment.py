@@ -21,7 +21,7 @@ from spark_ext.model.keys import (
     MODE_NAME,
     MODE_NONE,
 )
-from spark_ext.removal.reasons import blocking, in_words, what_to_do
+from spark_ext.removal.reasons import advice_on, blocking, in_words
 from spark_ext.removal.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
@@ -29,7 +29,6 @@ from spark_ext.removal.rewrite_reasons import (
 )
 from spark_ext.removal.stages import BLOCKED, RemovalStage
 
-_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _NOT_ALIGNED = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS}
 
 
@@ -90,7 +89,7 @@ def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, .
         raise CannotAlignNamesError(
             table=table.name,
             reasons=in_words(blocking(table.unmapped.reasons)),
-            advice=what_to_do(table.unmapped.reasons) or _ADVICE,
+            advice=advice_on(table.unmapped.reasons),
         )
     return (*_removing(table), *_tracking(table), *_end(table))
 

@@ -49,6 +49,7 @@ _COPY_COLUMN = (
     " with other names, copy the values with UPDATE, and drop the old columns."
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them."
+_DESCRIBED = 'The section "Reasons" of the page "Remove column mapping" describes each reason.'
 _SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
 # The reasons for copies or rewrites of files if the stage is not blocked.
 _OF_FILES = {
@@ -162,6 +163,11 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
     if OTHER_FEATURE in kinds:
         advice.append(_DROP_FEATURE)
     return " ".join(advice)
+
+
+def advice_on(reasons: Iterable[Reason]) -> str:
+    """Returns what to do about the reasons of a blocked stage; if nothing is known, the page."""
+    return what_to_do(reasons) or _DESCRIBED
 
 
 def other_features(features: Iterable[str]) -> tuple[Reason, ...]:
