@@ -245,5 +245,5 @@ def _blocked(row: SurveyedTable, stages: Sequence[str]) -> PlannedTable:
 
 def _statements(row: SurveyedTable, obstacles: Iterable[Obstacle]) -> Iterable[str]:
     features = dict.fromkeys(each.name for each in obstacles if each.reason == OTHER_FEATURE)
-    for feature in features:
+    for feature in filter(None, features):
         yield drop_statement(row.table, feature)

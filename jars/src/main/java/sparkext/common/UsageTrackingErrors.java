@@ -246,8 +246,7 @@ public final class UsageTrackingErrors {
   public static boolean isStop(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof InterruptedException
-          || (cause instanceof InterruptedIOException
-              && !(cause instanceof SocketTimeoutException))
+          || (cause instanceof InterruptedIOException && !(cause instanceof SocketTimeoutException))
           || cause instanceof ClosedByInterruptException
           || (cause instanceof SparkThrowable spark
               && "SPARK_JOB_CANCELLED".equals(spark.getCondition()))) {

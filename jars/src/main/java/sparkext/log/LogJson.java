@@ -148,7 +148,8 @@ public record LogJson(
       mentions.fail(problem);
       return new LogJson(List.of(), false, problem, mentions.all());
     }
-    boolean isTruncated = last != null && !isJson(last) && isOnlyInvalidLine(last, path, configuration);
+    boolean isTruncated =
+        last != null && !isJson(last) && isOnlyInvalidLine(last, path, configuration);
     String problem = isTruncated && unreadLine == lastLine ? null : unread;
     return new LogJson(found, isTruncated, problem, withMentions ? mentions.all() : null);
   }

@@ -169,8 +169,7 @@ final class Survey {
   private void requireReadable(NamedTable table) {
     Relation nothing = new Relation(new StructType(), List.of());
     LogicalPlan query =
-        ResolvedCall.of(
-            NAME, new FoundTables(nothing.schema(), table.relations(), () -> nothing));
+        ResolvedCall.of(NAME, new FoundTables(nothing.schema(), table.relations(), () -> nothing));
     Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 
