@@ -179,20 +179,6 @@ def test_certificate_continues_the_findings_of_earlier_ones() -> None:
     assert findings(None) == {}
 
 
-@pytest.mark.parametrize(
-    ("verdict", "path", "unnamed"),
-    [("UNKNOWN", "`col-1`", ("`col-1`",)), ("STILL_PRESENT", "b", ())],
-)
-def test_column_that_no_schema_names_is_no_finding_of_a_certificate(
-    verdict: str, path: str, unnamed: tuple[str, ...]
-) -> None:
-    column = replace(dropped("b"), path=None, physical_path=path)
-
-    first = Certificate.of(report(of(verdict, columns=(column,), unnamed_columns=unnamed)))
-
-    assert findings(first) == {}
-
-
 def findings(certificate: Certificate | None) -> Mapping[str, EarlierFinding]:
     return earlier_certificate(certificate, "b").findings
 
