@@ -166,6 +166,7 @@ def test_earlier_certificate_of_another_table_proves_nothing(table: Table, tmp_p
 
 
 @PURGES
+@pytest.mark.every_variant
 @pytest.mark.parametrize(
     ("make", "first", "column"),
     [(top_level, "STILL_PRESENT", "ssn"), (renamed_by_uuid, "UNKNOWN", None)],
