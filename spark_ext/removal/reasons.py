@@ -32,7 +32,7 @@ CATALOG_MANAGED = "CATALOG_MANAGED"
 CONFLICT = "CONFLICT"
 EARLIER_STAGE = "EARLIER_STAGE"
 INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
-MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
+MAPPING_METADATA_REMAINS = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
 OTHER_SESSIONS = "OTHER_SESSIONS"
 READER_VERSION = "READER_VERSION"
@@ -165,8 +165,8 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
     return " ".join(advice)
 
 
-def advice_on(reasons: Iterable[Reason]) -> str:
-    """Returns what to do about the reasons of a blocked stage; if nothing is known, the page."""
+def what_to_do_or_read(reasons: Iterable[Reason]) -> str:
+    """Returns what to do, or the page that describes the reasons if nothing is known."""
     return what_to_do(reasons) or _DESCRIBED
 
 

@@ -28,6 +28,7 @@ ELSEWHERE = {
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
     ("docs/erasure.md", "The command"): "tests/integration/test_dropped_data.py",
     ("docs/lakehouse.md", "On a command line"): "tests/ways_in/test_lakehouse_runs.py",
+    ("docs/lakehouse.md", "A month of nights"): "tests/ways_in/test_lakehouse_nights.py",
     ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
     ("docs/object-stores.md", "Set-up"): "tests/object_stores/test_page.py",
     ("docs/object-stores.md", "Copies made by S3"): "tests/object_stores/test_page.py",

@@ -12,7 +12,7 @@ import pytest
 
 import spark_ext
 from spark_ext import __main__ as command_line
-from spark_ext.removal.reasons import advice_on
+from spark_ext.removal.reasons import what_to_do_or_read
 from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
 from tests.support.pages import PAGES as RUN_PAGES
 from tests.unit.test_settings import DECLARED, SETTING
@@ -145,7 +145,7 @@ def test_listed_condition_has_its_sqlstate() -> None:
 
 
 def test_advice_on_a_reason_names_an_existing_section() -> None:
-    (section, title) = re.findall(r'"(.+?)"', advice_on(()))
+    (section, title) = re.findall(r'"(.+?)"', what_to_do_or_read(()))
 
     (page,) = (each for each in DOCS if each.read_text().startswith(f"# {title}\n"))
     assert section.lower() in anchors(page)
