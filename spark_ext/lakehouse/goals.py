@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from spark_ext.api.named_table import NamedTable
+from spark_ext.api.named_table import NamedTable, sql_name
 from spark_ext.api.progress import Progress
+from spark_ext.api.removal_setting import copying
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
@@ -31,6 +32,7 @@ from spark_ext.removal.reasons import (
 )
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
+    COPY,
     HISTORY,
     METADATA,
     NOTHING,
@@ -124,6 +126,8 @@ class Removal:
             end = end_of_retention(spark, planned.table)
             if end is not None and datetime.now().astimezone() < end:
                 return ()
+        if self.until == UNMAPPED and planned.cost == COPY:
+            return (_copy(spark, planned, watch),)
         tracking = UsageTracking(spark, planned.table)
         return tracking.remove_column_mapping(until=self.until, progress=watch).done
 
@@ -226,6 +230,20 @@ class Tracking:
             return f"ALTER TABLE {table} DROP FEATURE {FEATURE_NAME}"
         supported = f"('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
         return f"ALTER TABLE {table} SET TBLPROPERTIES {supported}"
+
+
+def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch) -> StatementResult:
+    """Runs the statement that copies the files of a table.
+
+    The runner reads the table before and afterwards, so its stages need not be read here: many
+    small tables take longer to read than to copy.
+    """
+    version = planned.before.version
+    assert version is not None
+    statement = removal_statement(sql_name(spark, planned.table))
+    runner = StatementRunner(spark, NamedTable(spark, planned.table).row, watch)
+    with copying(spark):
+        return runner.run(statement, version, planned)
 
 
 def waits(row: SurveyedTable) -> bool:
