@@ -91,7 +91,7 @@ class StatementRunner:
         table: Reads the table's row of `column_mapping_named_table`.
         progress: Called before, while and after each statement runs; None for silence.
         waiting: The conditions with which Delta requires a second run later.
-        passed_over: The conditions that mean that another writer did the same earlier.
+        ignored: The conditions that mean that another writer already did the same.
     """
 
     def __init__(
@@ -101,13 +101,13 @@ class StatementRunner:
         progress: Callable[[Progress], None] | None,
         *,
         waiting: Collection[str] = (),
-        passed_over: Collection[str] = (),
+        ignored: Collection[str] = (),
     ) -> None:
         self._spark = spark
         self._table = table
         self._progress = progress
         self._waiting = waiting
-        self._passed_over = passed_over
+        self._ignored = ignored
 
     def run(
         self, statement: str, version: int, removal: FilesToChange | None = None
@@ -127,7 +127,7 @@ class StatementRunner:
             except Exception as refusal:
                 condition = condition_of(refusal)
                 waits = condition in self._waiting
-                if not waits and condition not in self._passed_over:
+                if not waits and condition not in self._ignored:
                     raise
         seconds = time.monotonic() - started
         after = self._table()
@@ -135,8 +135,8 @@ class StatementRunner:
         return StatementResult(statement, version, after["version"], seconds, waits, **counts)
 
     def _counts(self, after: Row, version: int, removal: FilesToChange) -> Mapping[str, FileCount]:
-        alone = after["version"] == version + 1
-        if alone and removal.cost in (METADATA, REWRITE):
+        is_only_commit = after["version"] == version + 1
+        if is_only_commit and removal.cost in (METADATA, REWRITE):
             # No other writer committed since these files were counted, so the counts are exact.
             rewritten = FileCount(removal.num_files, removal.size_in_bytes)
             return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}

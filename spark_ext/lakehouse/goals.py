@@ -16,19 +16,13 @@ from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
 from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
-from spark_ext.model.keys import (
-    FEATURE_NAME,
-    FEATURE_PROPERTY,
-    FEATURE_SUPPORTED,
-    MODE_ID,
-    MODE_NONE,
-)
+from spark_ext.model.keys import MODE_ID, MODE_NONE
 from spark_ext.removal.reasons import (
     EARLIER_STAGE,
     OTHER_FEATURE,
     Reason,
     reason_in_words,
-    what_to_do,
+    what_to_do_or_read,
 )
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
@@ -37,8 +31,11 @@ from spark_ext.removal.stages import (
     METADATA,
     NOTHING,
     STAGES,
+    TRACKED,
     UNMAPPED,
+    drop_statement,
     removal_statement,
+    set_statement,
 )
 from spark_ext.removal.survey import Obstacle, SurveyedTable
 
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
 
 Watch = Callable[[Progress], None]
 
-_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
 
@@ -226,10 +222,7 @@ class Tracking:
         return (runner.run(self._statement(row["sqlName"]), row["version"]),)
 
     def _statement(self, table: str) -> str:
-        if not self.wanted:
-            return f"ALTER TABLE {table} DROP FEATURE {FEATURE_NAME}"
-        supported = f"('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
-        return f"ALTER TABLE {table} SET TBLPROPERTIES {supported}"
+        return set_statement(table, TRACKED) if self.wanted else drop_statement(table)
 
 
 def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch) -> StatementResult:
@@ -264,11 +257,11 @@ def _blocked(row: SurveyedTable, stages: Sequence[str]) -> PlannedTable:
         f"{known.stage}: {reason_in_words(why)}"
         for known, why in zip(obstacles, reasons, strict=True)
     )
-    advice = [what_to_do(reasons) or _ADVICE, *_statements(row, obstacles)]
+    advice = [what_to_do_or_read(reasons), *_statements(row, obstacles)]
     return PlannedTable(row.table, BLOCKED, row, reasons=words, unblocking=" ".join(advice))
 
 
 def _statements(row: SurveyedTable, obstacles: Iterable[Obstacle]) -> Iterable[str]:
     features = dict.fromkeys(each.name for each in obstacles if each.reason == OTHER_FEATURE)
-    for feature in features:
-        yield f"ALTER TABLE {row.table} DROP FEATURE {feature}"
+    for feature in filter(None, features):
+        yield drop_statement(row.table, feature)

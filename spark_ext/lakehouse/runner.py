@@ -115,7 +115,7 @@ class Runner:
                 self.results[planned.table] = unknown(planned, failure)
 
     def _supervise(self) -> None:
-        """Waits for a change, cancels running tables if the call ends, and verifies others."""
+        """Waits for a change, cancels tables if the call ends, and verifies tables that ended."""
         with self._changed:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:

@@ -123,7 +123,7 @@ def test_goal_decides_from_a_row(
             Removal("readers"),
             replace(BY_FEATURE, blocked_by=(Obstacle("readers", "READER_VERSION", None, "3"),)),
             ("readers: READER_VERSION (3)",),
-            "docs/removal.md",
+            'section "Reasons" of the page "Remove column mapping"',
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_command_and_python_have_the_arguments_of_the_call(
     goal: Goal, where: list[str], options: dict[str, Any]
 ) -> None:
     checked = Options(**options)
-    call = replace(goal.call, where=tuple(where)).with_options(**checked.given)
+    call = replace(goal.call, where=tuple(where)).with_options(**checked.non_default)
 
     command, python = call.texts()
 
@@ -111,7 +111,7 @@ def test_command_and_python_have_the_arguments_of_the_call(
         assert arguments["to_name_mode"] == goal.to_name_mode
     name, places, given_ = called(python)
     assert (name, list(places)) == (goal.call.function, where)
-    assert given_ == {**goal.call.options, **checked.given}
+    assert given_ == {**goal.call.options, **checked.non_default}
 
 
 def test_call_that_a_command_cannot_express_has_its_python_only() -> None:
@@ -321,7 +321,7 @@ def test_command_prints_itself_as_the_next_call(
     file = tmp_path / "out.json"
 
     def ended(spark: Any, goal: Goal, *where: str, **options: Any) -> LakehouseReport:
-        given = Options(**options).given
+        given = Options(**options).non_default
         call = replace(goal.call, where=where).with_options(**given)
         return LakehouseReport(goal.words, where, (result("FAILED"),), call=call)
 

@@ -80,28 +80,28 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
 @pytest.mark.parametrize(
-    ("state", "reasons"),
+    ("state", "reasons", "advice"),
     [
         (
             at(*OURS, mode="name", columns={"a b": "1 x"}),
             "unmapped: INVALID_COLUMN_NAME (`a b`, blank)",
+            "Rename the columns.",
         ),
         (
             at(*OURS, mode="name", properties={"delta.enableIcebergCompatV2": "true"}),
             "unmapped: OTHER_FEATURE (icebergCompatV2)",
+            "Drop the features first",
         ),
-        (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT"),
+        (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT", '"Reasons"'),
     ],
 )
 def test_blocked_stage_is_refused_with_its_reasons(
-    state: RemovalState, reasons: str, until: str
+    state: RemovalState, reasons: str, advice: str, until: str
 ) -> None:
-    assert refused(state, until=until) == {
-        "table": "t",
-        "stage": until,
-        "reasons": reasons,
-        "done": "none",
-    }
+    params = refused(state, until=until)
+
+    assert advice in params.pop("advice")
+    assert params == {"table": "t", "stage": until, "reasons": reasons, "done": "none"}
 
 
 @pytest.mark.parametrize(
