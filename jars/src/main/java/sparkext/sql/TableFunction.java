@@ -212,9 +212,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static FoundTables commits(SparkSession session, String name, Object version) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(
-        NewerCommits.SCHEMA,
-        table.relations(),
-        () -> NewerCommits.of(table, (long) version));
+        NewerCommits.SCHEMA, table.relations(), () -> NewerCommits.of(table, (long) version));
   }
 
   private static Relation copies(SparkSession session, NamedTable table) throws IOException {
