@@ -8,6 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
+from spark_ext.api.functions import answer, literal
 from spark_ext.api.progress import Progress, reported
 from spark_ext.api.refusals import condition_of, run
 from spark_ext.model.metadata import FileCount
@@ -80,6 +83,7 @@ class StatementRunner:
         progress: Called before, while and after each statement runs; None for silence.
         waiting: The conditions with which Delta requires a second run later.
         passed_over: The conditions that mean that another writer did the same earlier.
+        ran: Called with the result of each statement, also if a later statement fails.
     """
 
     def __init__(
@@ -90,12 +94,14 @@ class StatementRunner:
         *,
         waiting: Collection[str] = (),
         passed_over: Collection[str] = (),
+        ran: Callable[[StatementResult], object] = lambda _: None,
     ) -> None:
         self._spark = spark
         self._table = table
         self._progress = progress
         self._waiting = waiting
         self._passed_over = passed_over
+        self._ran = ran
 
     def run(
         self, statement: str, version: int, removal: RemovalStage | None = None
@@ -120,7 +126,9 @@ class StatementRunner:
         seconds = time.monotonic() - started
         after = self._table()
         counts = {} if removal is None else self._counts(after, version, removal)
-        return StatementResult(statement, version, after["version"], seconds, waits, **counts)
+        result = StatementResult(statement, version, after["version"], seconds, waits, **counts)
+        self._ran(result)
+        return result
 
     def _counts(self, after: Row, version: int, removal: RemovalStage) -> Mapping[str, FileCount]:
         alone = after["version"] == version + 1
@@ -145,7 +153,8 @@ def removal_counts(metrics: Mapping[str, str]) -> Mapping[str, FileCount]:
 def history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]:
     """Yields the commits after a version, newest first, as DESCRIBE HISTORY shows them.
 
-    A table in a schema below another schema has no such commits: DESCRIBE HISTORY refuses its name.
+    DESCRIBE HISTORY refuses the name of a table in a schema below another schema, so its path is
+    used. There are no commits if the session may not read the path.
 
     Args:
         spark: The session.
@@ -155,8 +164,24 @@ def history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]
     Source:
         Delta 4.4.0, DeltaSqlParser.scala, `visitTableIdentifier`.
     """
-    if len(path_of(name)) > _MAX_PARTS:
+    if len(path_of(name)) <= _MAX_PARTS:
+        yield from _history_since(spark, name, version)
         return
+    try:
+        commits = list(_history_since(spark, _by_path(spark, name), version))
+    except PySparkException:
+        return
+    yield from commits
+
+
+def _by_path(spark: SparkSession, name: str) -> str:
+    (table,) = answer(spark, "column_mapping_named_table", literal(name)).collect()
+    arguments = literal(table["location"]), "true"
+    (place,) = answer(spark, "column_mapping_named_table", *arguments).collect()
+    return str(place["sqlName"])
+
+
+def _history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]:
     limit, known = _FIRST_LIMIT, 0
     while True:
         rows = run(spark, f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()

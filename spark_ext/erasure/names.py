@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_ext.erasure.name_resolver import Resolved
@@ -15,8 +15,8 @@ from spark_ext.log import actions
 from spark_ext.log.actions import Commit
 from spark_ext.log.folder import TableFolder
 from spark_ext.log.replay import State
-from spark_ext.model.columns import columns_of
-from spark_ext.model.erasure import NameInLog
+from spark_ext.model.columns import Column, columns_of
+from spark_ext.model.erasure import IN_SCHEMA, NameInLog
 from spark_ext.model.operations import DROP_COLUMNS, RENAME_COLUMN
 from spark_ext.model.schema import Path, lower, path_of, quoted
 
@@ -69,10 +69,7 @@ def names_before_history(
         older = [commit for commit in folder.log.commits if commit.version <= oldest.version]
         for commit in reversed(older):
             _add_names(commit, now, names)
-    known = {path for lifetime in lifetimes for path in names.of(lifetime)}
-    for path, version in _in_schemas(folder):
-        if path not in known:
-            names.others.setdefault(path, NameInLog(quoted(path), version, None, "SCHEMA"))
+    _add_names_of_schemas(folder, lifetimes, names)
     return names
 
 
@@ -92,6 +89,32 @@ def _add_names(commit: Commit, now: dict[Path, Lifetime], names: NamesBeforeHist
             names.add(old, commit)
 
 
+def _add_names_of_schemas(
+    folder: TableFolder, lifetimes: Sequence[Lifetime], names: NamesBeforeHistory
+) -> None:
+    """Adds the names in schemas of older files. A column is known by its physical path."""
+    known = {path for lifetime in lifetimes for path in names.of(lifetime)}
+    mapped = {
+        lower(column.physical_path): lifetime
+        for lifetime in lifetimes
+        for _, column in lifetime.columns
+        if column.has_physical_name
+    }
+    for column, version in _in_schemas(folder):
+        if column.path in known:
+            continue
+        lifetime = mapped.get(lower(column.physical_path)) if column.has_physical_name else None
+        if lifetime is not None:
+            if column.path not in names.former[lifetime]:
+                names.former[lifetime].insert(0, column.path)
+            continue
+        name = NameInLog(quoted(column.path), version, None, IN_SCHEMA)
+        # A commit that dropped a struct names none of its fields.
+        above = (names.others.get(column.path[:end]) for end in range(1, len(column.path)))
+        drops = [each for each in above if each is not None and each.source == DROP_COLUMNS]
+        names.others.setdefault(column.path, replace(drops[0], path=name.path) if drops else name)
+
+
 def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
     try:
         found = json.loads(parameters.get("columns", "[]"))
@@ -108,10 +131,10 @@ def _path(name: Any) -> Path:
     return path_of(name) or (name,)
 
 
-def _in_schemas(folder: TableFolder) -> Iterator[tuple[Path, int | None]]:
+def _in_schemas(folder: TableFolder) -> Iterator[tuple[Column, int | None]]:
     for files in folder.log_files:
         for text in files.schemas:
             metadata = actions.metadata({"schemaString": text})
             if metadata is not None and metadata.schema is not None:
                 for column in columns_of(metadata.schema):
-                    yield column.path, files.version
+                    yield column, files.version

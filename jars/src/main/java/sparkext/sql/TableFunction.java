@@ -50,7 +50,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static final StructType NAMED_TABLE =
       StructType.fromDDL(
           "`name` STRING, `sqlName` STRING, `tracked` BOOLEAN, `hasDroppedOrRenamed` STRING,"
-              + " `jarVersion` STRING, `version` BIGINT");
+              + " `jarVersion` STRING, `version` BIGINT, `location` STRING");
 
   private static final StructType COPIES =
       StructType.fromDDL("`numFiles` BIGINT, `sizeInBytes` BIGINT, `removableFrom` TIMESTAMP");
@@ -238,7 +238,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
                 tracked,
                 flag,
                 Versions.ours(),
-                snapshot.version())));
+                snapshot.version(),
+                table.path().toString())));
   }
 
   private FoundTables tables(Arguments arguments)
