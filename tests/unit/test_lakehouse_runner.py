@@ -433,6 +433,7 @@ def test_signal_of_the_body_around_a_call_ends_the_call() -> None:
 def test_predicate_is_asked_about_delta_tables_only(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rows: list[tuple[SurveyedTable, str | None]]
     rows = [(A, "DELTA"), (SurveyedTable("v"), "VIEW"), (SurveyedTable("o"), "OTHER")]
     rows += [(SurveyedTable("u", error="E"), None), (SurveyedTable("s", error="E"), "SCHEMA")]
     monkeypatch.setattr(chosen, "surveyed_tables", lambda *_: rows)
