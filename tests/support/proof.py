@@ -38,6 +38,22 @@ def findings(table: Path) -> list[Finding]:
     return Replay(table).findings()
 
 
+def commits(table: Path) -> list[Path]:
+    """Returns the published commits, and the staged ones after them that stand alone.
+
+    Only the catalog knows which of two staged commits of one version it accepted.
+    """
+    log = table / "_delta_log"
+    found = sorted(log.glob("[0-9]" * 20 + ".json"))
+    while found:
+        version = int(found[-1].name[:20]) + 1
+        staged = list(log.glob(f"_staged_commits/{version:020}.*.json"))
+        if len(staged) != 1:
+            break
+        found += staged
+    return found
+
+
 class Replay:
     """Reads a log once: later calls of `findings` read the new commits only."""
 
@@ -59,8 +75,7 @@ class Replay:
 
     def findings(self) -> list[Finding]:
         """Returns all findings of the table as it is now."""
-        log = self.table / "_delta_log"
-        entries = [(file, file.stat()) for file in sorted(log.glob("[0-9]" * 20 + ".json"))]
+        entries = [(file, file.stat()) for file in commits(self.table)]
         known = [(file.name, stat.st_size, stat.st_mtime_ns) for file, stat in entries]
         if self._read != known[: len(self._read)]:
             self._restart()
@@ -72,7 +87,7 @@ class Replay:
         ]
 
     def _add(self, file: Path) -> None:
-        number = int(file.stem)
+        number = int(file.name[:20])
         if self._version == -1 and number > 0:
             self._begin_with_checkpoint(number)
         if self._is_cut or number <= self._version:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,3 +171,18 @@ def test_replay_reads_new_commits_and_begins_again_after_a_change(tmp_path: Path
     assert {each.check for each in replay.findings()} == {"flag_turned_back"}
     first.unlink()
     assert {each.check for each in replay.findings()} == {"log_without_start"}
+
+
+def test_staged_commits_are_read_until_a_version_has_two(tmp_path: Path) -> None:
+    table = placed(tmp_path / "golden") / "flag_true"
+    staged = table / "_delta_log" / "_staged_commits"
+    staged.mkdir()
+    for version in (4, 5):
+        published = table / "_delta_log" / f"{version:020}.json"
+        published.rename(staged / f"{version:020}.a.json")
+    fourth = staged / f"{4:020}.a.json"
+    fourth.write_text(fourth.read_text().replace('Renamed":"true"', 'Renamed":"false"'))
+
+    assert {each.check for each in findings(table)} == {"flag_turned_back"}
+    shutil.copy(fourth, staged / f"{4:020}.b.json")
+    assert findings(table) == []
