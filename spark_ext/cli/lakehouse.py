@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.report import LakehouseReport
 
 REACHED, NOT_REACHED = 0, 1
-_CODES = "; exit code 0 if every table has reached this, 1 if not, 2 if the call is wrong"
+_CODES = (
+    "; exit code 1 if a table has not reached this or no table was found, 2 if the call is wrong"
+)
 _SESSION = {
     # Small tables do not wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",

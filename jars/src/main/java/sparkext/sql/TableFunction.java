@@ -62,6 +62,10 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           of("column_mapping_history", null, TableFunction::metadata),
           of("column_mapping_status", null, TableFunction::metadata),
           new TableFunction("column_mapping_copies", null, TableFunction::copies),
+          new TableFunction(
+              "column_mapping_commits",
+              new Option("version", DataTypes.LongType, -1L),
+              TableFunction::commits),
           of("column_mapping_dropped", null, TableFunction::folder),
           of(
               "column_mapping_erasure",
@@ -202,6 +206,13 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static FoundTables copies(SparkSession session, String name, Object none) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(COPIES, table.relations(), () -> copies(session, table));
+  }
+
+  /** Answers a call over many tables, which looks for the commits of its statements. */
+  private static FoundTables commits(SparkSession session, String name, Object version) {
+    NamedTable table = NamedTable.byName(session, name);
+    return new FoundTables(
+        NewerCommits.SCHEMA, table.relations(), () -> NewerCommits.of(table, (long) version));
   }
 
   private static Relation copies(SparkSession session, NamedTable table) throws IOException {
