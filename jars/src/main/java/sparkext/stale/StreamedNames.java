@@ -173,13 +173,13 @@ public final class StreamedNames {
     }
     Dataset<?> rows = StrictFileRead.of(batch);
     StructField[] columns = ((DeltaSource) source).schema().fields();
-    List<String> there = Arrays.asList(rows.columns());
-    if (there.equals(Arrays.stream(columns).map(StructField::name).toList())) {
+    List<String> existing = Arrays.asList(rows.columns());
+    if (existing.equals(Arrays.stream(columns).map(StructField::name).toList())) {
       return rows;
     }
     return rows.select(
         Arrays.stream(columns)
-            .map(column -> column(column, there.contains(column.name())))
+            .map(column -> column(column, existing.contains(column.name())))
             .toArray(Column[]::new));
   }
 
