@@ -178,8 +178,7 @@ final class NameHistory {
       ColumnNames before = states.get(i - 1).columns();
       boolean isRemoval = isRemoval(i);
       boolean areNamesKept = before.hasNamesIn(states.get(i).columns());
-      if (!onlyAddsColumns(i)
-          || !(isRemoval ? before.lacksOnlyColumnsOf(readers) : areNamesKept)) {
+      if (!onlyAddsColumns(i) || !(isRemoval ? before.lacksOnlyColumnsOf(readers) : areNamesKept)) {
         return Optional.empty();
       }
       isRemoved |= isRemoval;
