@@ -72,6 +72,7 @@ class Certificate(Rendered):
             "time": self.time,
             "column": self.report.column,
             "where": self.report.where,
+            "filters": self.report.filters,
             "verdict": self.verdict,
             "verdicts": self.report.verdicts,
             "views": self.report.num_views,
@@ -96,9 +97,10 @@ class Certificate(Rendered):
         return page(f"{_KIND}: {self.report.column}", body)
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the certificate to a file, in the form of its end: one of `CERTIFICATE_FORMS`.
+        """Writes the certificate to a file, in the format of its extension: `CERTIFICATE_FORMS`.
 
-        A reader of the file never sees a part of the certificate. Its next call continues the file.
+        A reader of the file never sees a part of the certificate. The next call in the certificate
+        continues this file.
 
         Raises:
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
@@ -115,6 +117,7 @@ class Certificate(Rendered):
             {
                 "certificate of erasure": self.report.column,
                 "where": list(self.report.where),
+                **({"filters": self.report.filters} if self.report.filters else {}),
                 "verdict": self.verdict,
                 **({"interrupted by": self.report.interrupted} if self.report.interrupted else {}),
                 "time": in_utc(self.time),
@@ -132,7 +135,7 @@ class Certificate(Rendered):
         ]
         if earlier:
             yield Table(
-                ("of an earlier certificate", "verdict", "time", "because"),
+                ("table", "verdict", "time", "because"),
                 earlier,
                 "Tables of an earlier certificate only",
             )
@@ -165,7 +168,7 @@ def _of_table(table: TableErasure) -> Iterator[Part]:
             "version": found.version,
             "read at": in_utc(found.timestamp),
             "schemas known from version": found.oldest_version,
-            "of": None if found.oldest_timestamp is None else in_utc(found.oldest_timestamp),
+            "time of that version": found.oldest_timestamp and in_utc(found.oldest_timestamp),
             "names of the column": list(dict.fromkeys(names)),
         }
     )

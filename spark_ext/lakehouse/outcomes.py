@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.api.named_table import sql_name
 from spark_ext.api.refusals import described
-from spark_ext.api.statements import StatementResult, history_since, removal_counts
+from spark_ext.api.statements import StatementResult, commits_since, removal_counts
 from spark_ext.lakehouse import results
 from spark_ext.lakehouse.goals import Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
@@ -40,7 +39,7 @@ class Attempt:
         started: The time when the table began, in seconds since the epoch.
         seconds: The duration.
         statement: The one statement of metadata that ran; None if the goal ran its statements.
-        statements: The results of the statements that the goal ran.
+        statements: The results of the statements that the goal ran before any error.
         error: The error; None if every statement succeeded.
         cancelled: Why the call had cancelled the table, if the error is that cancellation.
         refused: Why the table may not run; None if it may.
@@ -191,7 +190,8 @@ def _with_statement(
             removals = _removals(spark, attempt, before)
             if len(removals) > 1:
                 return replace(result, outcome=results.DONE_BY_ANOTHER)
-            counts = dict(removal_counts(removals[0]["operationMetrics"])) if removals else {}
+            metrics = removals[0]["operationMetrics"] if removals else None
+            counts = dict(removal_counts(metrics or {}))
     statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
     return replace(result, statements=(statement,))
 
@@ -202,7 +202,7 @@ def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
     A statement that removes column mapping from a table without it commits a removal, too.
     """
     ended = attempt.started + attempt.seconds
-    commits = history_since(spark, sql_name(spark, attempt.planned.table), version)
+    commits = commits_since(spark, attempt.planned.table, version)
     removals = (each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING)
     return [each for each in removals if each["timestamp"].timestamp() <= ended]
 
@@ -213,8 +213,7 @@ def _has_commits_of_the_run(spark: SparkSession, attempt: Attempt) -> bool:
     A statement may be cancelled after its commit, and a commit does not say which driver wrote it.
     """
     table = attempt.planned
-    name = sql_name(spark, table.table)
-    commits = list(history_since(spark, name, table.before.version or 0))
+    commits = commits_since(spark, table.table, table.before.version or 0)
     ended = attempt.started + attempt.seconds
     times = [each["timestamp"].timestamp() for each in commits]
     return not commits or any(int(attempt.started) <= at <= ended for at in times)

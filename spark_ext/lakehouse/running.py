@@ -50,7 +50,7 @@ class Running:
     bytes_done: int = 0
     _begun: set[str] = field(default_factory=set)
     _statement: str | None = None
-    _statements: tuple[StatementResult, ...] = ()
+    _statements: list[StatementResult] = field(default_factory=list)
     _leftovers: UnnamedCopies | None = None
     _refused: str | None = None
 
@@ -81,7 +81,7 @@ class Running:
             started=started,
             seconds=seconds,
             statement=self._statement,
-            statements=self._statements,
+            statements=tuple(self._statements),
             leftovers=self._leftovers,
             error=error,
             cancelled=self.stopped() if _is_stop(error) else None,
@@ -99,12 +99,12 @@ class Running:
                 return
         planned = self.planned
         if planned.size_in_bytes:
-            # Before the run, the folder has no copies that a version names, in most cases.
+            # Looked up before the run: then usually no copy is named, and the log need not be read.
             self._leftovers = unnamed_copies(self.spark, planned.table)
         statement = None if VARIABLE in planned.table else self.goal.statement(planned)
-        self._go_on()
+        self._require_running()
         if statement is None:
-            self._statements = tuple(self.goal.run(self.spark, planned, self._watch))
+            self.goal.run(self.spark, planned, self._watch, self._statements.append)
         else:
             self._statement = statement
             run(self.spark, statement)
@@ -112,13 +112,13 @@ class Running:
     def _watch(self, progress: Progress) -> None:
         """Keeps the bytes of the files that are done. The first call precedes the statement."""
         if progress.statement not in self._begun:
-            self._go_on()
+            self._require_running()
             self._begun.add(progress.statement)
         if progress.round:
             done = self.planned.size_in_bytes - progress.size_in_bytes
             self.bytes_done = max(self.bytes_done, done)
 
-    def _go_on(self) -> None:
+    def _require_running(self) -> None:
         """Raises if no statement may begin."""
         if self.stopped() is not None:
             raise CallStoppedError("The call ended before the next statement of this table.")

@@ -62,11 +62,11 @@ public final class RuleProcesses {
   String call(List<String> command, Function<RuleService, Object> question, long timeoutMillis)
       throws UsageTrackingException, InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-    boolean ours = false;
+    boolean hasTurn = false;
     RuleProcess asked = null;
     try {
-      ours = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
-      if (!ours) {
+      hasTurn = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
+      if (!hasTurn) {
         throw new TimeoutException("earlier calls took the whole time");
       }
       asked = running(command);
@@ -88,7 +88,7 @@ public final class RuleProcesses {
       }
       throw interrupted;
     } finally {
-      if (ours) {
+      if (hasTurn) {
         turn.unlock();
       }
     }
@@ -100,7 +100,7 @@ public final class RuleProcesses {
     }
     if (process != null) {
       RuleProcess other = process;
-      // A stopped process gets no further call, even if it exists for a moment.
+      // A stopped process gets no further call, even while it is ending.
       process = null;
       retire(
           other,
