@@ -24,8 +24,11 @@ final class NameHistory {
   /** Source: Delta 4.4.0, DeltaOperations.scala, as all names here. */
   private static final String REMOVAL = "REMOVE COLUMN MAPPING";
 
-  /** The only operation that enables column mapping of the same columns. */
-  private static final String ENABLING = "SET TBLPROPERTIES";
+  private static final String SET_PROPERTIES = "SET TBLPROPERTIES";
+  private static final String UPGRADE_UNIFORM = "REORG TABLE UPGRADE UNIFORM";
+
+  /** The only operations that enable column mapping of the columns that a table has. */
+  private static final Set<String> ENABLING = Set.of(SET_PROPERTIES, UPGRADE_UNIFORM);
 
   /** The operations that replace the metadata by that of another version or table. */
   private static final Set<String> REPLACING =
@@ -43,7 +46,8 @@ final class NameHistory {
    */
   private static final Set<String> ALTERING =
       Set.of(
-          ENABLING,
+          SET_PROPERTIES,
+          UPGRADE_UNIFORM,
           "UNSET TBLPROPERTIES",
           "UPGRADE PROTOCOL",
           "DROP FEATURE",
@@ -100,7 +104,7 @@ final class NameHistory {
 
   /** Returns true if an operation enables column mapping of the columns that the table has. */
   static boolean enablesMapping(String operation) {
-    return ENABLING.equals(operation);
+    return operation != null && ENABLING.contains(operation);
   }
 
   /** Returns the metadata of the last version. */
@@ -205,7 +209,7 @@ final class NameHistory {
     String operation = states.get(i).operation();
     return states.get(i - 1).isMapped() == isMapped
         ? ALTERING.contains(operation)
-        : operation.equals(isMapped ? ENABLING : REMOVAL);
+        : isMapped ? ENABLING.contains(operation) : operation.equals(REMOVAL);
   }
 
   /** Returns true if no column of this version was added after column mapping was removed. */
@@ -241,7 +245,7 @@ final class NameHistory {
     boolean wasMapped = states.get(i - 1).isMapped();
     String operation = states.get(i).operation();
     if (states.get(i).isMapped()) {
-      return !wasMapped && !operation.equals(ENABLING);
+      return !wasMapped && !ENABLING.contains(operation);
     }
     boolean isKnown =
         wasMapped
