@@ -430,7 +430,11 @@ def sql(text: str) -> Callable[[Table], object]:
         sql("INSERT INTO {t} VALUES (5, 'z')"),
         sql("ALTER TABLE {t} RENAME COLUMN b TO e"),
         sql("ALTER TABLE {t} ADD COLUMN e INT"),
-        sql("ALTER TABLE {t} DROP COLUMN b"),
+        pytest.param(
+            sql("ALTER TABLE {t} DROP COLUMN b"),
+            # The copies were made before the column was dropped.
+            marks=pytest.mark.broken_table("file_columns", "statistics_names"),
+        ),
         sql("ALTER TABLE {t} SET TBLPROPERTIES ('k' = 'v')"),
     ],
     ids=["append", "rename", "add", "drop", "property"],

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from tests.integration.streams import OLD, Stream, removal_in, used
+from tests.integration.streams import OLD, OTHER_STREAM, Stream, removal_in, used
 from tests.support.delta_table import Table
 from tests.support.name_changes import map_again, remove_mapping
 from tests.support.session_conf import SetConf, session_conf
 from tests.support.variants import in_matrix
 
+OTHER_TABLE = "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 
 pytestmark = pytest.mark.without("auto-compact")
@@ -96,9 +97,11 @@ def clone_over(table: Table) -> None:
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("change", [replace_table, clone_over])
+@pytest.mark.parametrize(
+    ("change", "condition"), [(replace_table, OTHER_TABLE), (clone_over, OTHER_STREAM)]
+)
 def test_stream_is_refused_when_the_table_was_replaced_after_the_removal(
-    table: Table, tmp_path: Path, change: Callable[[Table], None]
+    table: Table, tmp_path: Path, change: Callable[[Table], None], condition: str
 ) -> None:
     """The new table has columns of the same names and types."""
     stream = Stream(used(table), tmp_path / "s", ignoreChanges="true")
@@ -107,7 +110,7 @@ def test_stream_is_refused_when_the_table_was_replaced_after_the_removal(
     remove_mapping(table)
     change(table)
 
-    stream.assert_refused()
+    stream.assert_refused(condition)
 
 
 @pytest.mark.every_variant
