@@ -26,13 +26,14 @@ from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SurveyProgress
 from spark_ext.lakehouse import calls, chosen, lookups, running
 from spark_ext.lakehouse import outcomes as outcomes_
-from spark_ext.lakehouse.budget import Budget
+from spark_ext.lakehouse.budget import BYTES, Budget
 from spark_ext.lakehouse.goals import Goal, Removal
 from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.running import Running
 from spark_ext.lakehouse.signals import Interrupts, receiving_signals
+from tests.support.waiting import wait_until
 from tests.unit.connect import ConnectSession
 
 A, B = (
@@ -104,6 +105,7 @@ def runner(
     budget: Budget | None = None,
     interrupts: Interrupts | None = None,
     reporter: Any = None,
+    parallel: int = 1,
 ) -> Runner:
     goal = goal or Removal("unmapped")
     return Runner(
@@ -114,7 +116,7 @@ def runner(
         reporter=reporter or Reporter(None),
         interrupts=interrupts or Interrupts(),
         started=time.monotonic(),
-        parallel=1,
+        parallel=parallel,
     )
 
 
@@ -202,6 +204,34 @@ def test_only_a_cancellation_counts_as_cancelled(
     run.run()
 
     assert outcomes(run) == [expected, "NOT_BEGUN"]
+
+
+class NoBytesForB(Budget):
+    def refusal(self, planned: PlannedTable, seconds: float) -> str | None:
+        return BYTES if planned.table == B.table else super().refusal(planned, seconds)
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "expected"), [(True, "INTERRUPTED"), (False, "BUDGET_OF_BYTES")]
+)
+def test_signal_is_the_reason_when_a_table_still_waited_for_bytes(
+    session: Session, interrupted: bool, expected: str
+) -> None:
+    interrupts = Interrupts()
+
+    def run_until_the_signal(statement: str) -> None:
+        wait_until(lambda: B.table in run._refusals, "the refusal")
+        if interrupted:
+            interrupts.received = signal.SIGINT
+            session.wait_for_cancellation()
+            raise CANCELLATION
+
+    session.before = run_until_the_signal
+    run = runner(session, budget=NoBytesForB(), interrupts=interrupts, parallel=2)
+
+    run.run()
+
+    assert run.results[B.table].reasons == (expected,)
 
 
 def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:
