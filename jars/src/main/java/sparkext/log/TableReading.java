@@ -16,6 +16,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Row;
@@ -205,6 +206,7 @@ public final class TableReading {
 
   private static boolean isMissingFile(Throwable failed) {
     return failed instanceof FileNotFoundException
+        || (failed instanceof SparkThrowable known && "PATH_NOT_FOUND".equals(known.getCondition()))
         || (failed.getCause() != null && isMissingFile(failed.getCause()));
   }
 
