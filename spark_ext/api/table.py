@@ -19,8 +19,7 @@ from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.model.dropped import DroppedColumn
-from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
-from spark_ext.removal.stages import STAGES
+from spark_ext.removal.stages import STAGES, TRACKED, drop_statement, set_statement
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -112,11 +111,7 @@ class UsageTracking:
         """
         table = self._table.row()
         if not table["tracked"]:
-            run(
-                self._spark,
-                f"ALTER TABLE {table['sqlName']}"
-                f" SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = 'supported')",
-            )
+            run(self._spark, set_statement(table["sqlName"], TRACKED))
 
     def disable(self) -> None:
         """Drops the feature and the flag in one commit, and keeps column mapping.
@@ -124,7 +119,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        run(self._spark, f"ALTER TABLE {self._table.row()['sqlName']} DROP FEATURE {FEATURE_NAME}")
+        run(self._spark, drop_statement(self._table.row()["sqlName"]))
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
@@ -284,10 +279,8 @@ class UsageTracking:
                 `sparkext.columnMapping.aligning` of an earlier statement remains: call again.
         """
         # Another writer dropped the feature already.
-        passed_over = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
+        ignored = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
         with copying(self._spark):
-            runner = StatementRunner(
-                self._spark, self._table.row, progress, passed_over=passed_over
-            )
+            runner = StatementRunner(self._spark, self._table.row, progress, ignored=ignored)
             read = self._table.aligning_table
             return align(read, runner.run, dry_run=dry_run, to_name_mode=to_name_mode)

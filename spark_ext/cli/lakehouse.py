@@ -56,13 +56,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-bytes",
         type=size,
         metavar="SIZE",
-        help="start no table whose copy would exceed this total, such as 500GB",
+        help="start a table only if its files and those of all started tables fit into this size,"
+        " such as 500GB (10^9 bytes each) or 500GiB",
     )
     budget.add_argument(
         "--max-time",
         type=duration,
         metavar="TIME",
-        help="end after this time, such as 6h, 90m or 1h30m",
+        help="end after this time, such as 6h, 90m or 1h30m, and cancel the running tables",
     )
     budget.add_argument(
         "--on-error",
@@ -89,7 +90,8 @@ def _add_output(output: Any) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help=f"write the report to a file that ends with {', '.join(REPORT_FORMS)}; repeatable",
+        help="write the report to a file, or replace the file. Its name ends with"
+        f" {', '.join(REPORT_FORMS)}; repeatable",
     )
     add_progress(output)
 

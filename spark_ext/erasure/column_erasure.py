@@ -145,7 +145,7 @@ def _unnamed(
     If the whole log has no column mapping, a column never had another name than in files.
     """
     has_only_names = found[0].version == 0 and not any(
-        state.is_mapped or state.may_bring_mapped_files for state in found
+        state.is_mapped or state.may_add_foreign_mapped_files for state in found
     )
     if has_only_names:
         return []

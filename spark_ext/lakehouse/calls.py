@@ -169,7 +169,7 @@ def _call(
         dry_run=options.dry_run,
         seconds=time.monotonic() - started,
         interrupted=interrupts.name,
-        call=replace(goal.call, where=places).with_options(**options.given),
+        call=replace(goal.call, where=places).with_options(**options.non_default),
     )
     return interrupts.end(report, failure or reporter.error(goal.words), LakehouseInterrupted)
 

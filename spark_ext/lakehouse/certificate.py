@@ -96,9 +96,10 @@ class Certificate(Rendered):
         return page(f"{_KIND}: {self.report.column}", body)
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the certificate to a file, in the form of its end: one of `CERTIFICATE_FORMS`.
+        """Writes the certificate to a file, in the format of its extension: `CERTIFICATE_FORMS`.
 
-        A reader of the file never sees a part of the certificate. Its next call continues the file.
+        A reader of the file never sees a part of the certificate. The next call in the certificate
+        continues this file.
 
         Raises:
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
@@ -132,7 +133,7 @@ class Certificate(Rendered):
         ]
         if earlier:
             yield Table(
-                ("of an earlier certificate", "verdict", "time", "because"),
+                ("table", "verdict", "time", "because"),
                 earlier,
                 "Tables of an earlier certificate only",
             )
@@ -165,7 +166,7 @@ def _of_table(table: TableErasure) -> Iterator[Part]:
             "version": found.version,
             "read at": in_utc(found.timestamp),
             "schemas known from version": found.oldest_version,
-            "of": None if found.oldest_timestamp is None else in_utc(found.oldest_timestamp),
+            "time of that version": found.oldest_timestamp and in_utc(found.oldest_timestamp),
             "names of the column": list(dict.fromkeys(names)),
         }
     )

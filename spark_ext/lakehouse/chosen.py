@@ -53,7 +53,7 @@ def chosen_tables(
 
 @contextmanager
 def _ahead(spark: SparkSession, parallel: int) -> Iterator[Each]:
-    """Yields a function that reads the next batch of a survey before the rows of one are asked for.
+    """Yields a function that reads the next batch while the caller handles the current one.
 
     No batch begins after the body, such as after a signal.
     """

@@ -138,7 +138,7 @@ def _call(
         function="dropped_columns",
         command="dropped",
         where=where,
-        options={**given, **options.given},
+        options={**given, **options.non_default},
     )
 
 

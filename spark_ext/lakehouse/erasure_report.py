@@ -236,7 +236,7 @@ def _erased_in_words(found: ColumnErasure, earlier: EarlierFinding | None) -> st
     if versions:
         return f"the log has the column until version {max(versions)}"
     if earlier is not None:
-        return f"a certificate of {earlier.time} has the column; {_since_in_words(found)}"
+        return f"the column was found at {earlier.time}; {_since_in_words(found)}"
     return "the log has the column's name"
 
 

@@ -6,19 +6,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from spark_ext.api.functions import is_path, literal
 from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.refusals import described
 from spark_ext.api.statements import StatementRunner
-from spark_ext.lakehouse.earlier import EarlierFinding
+from spark_ext.lakehouse.earlier import EarlierCertificate, EarlierFinding
 from spark_ext.lakehouse.erasure_results import APPLIED, AppliedStep, TableErasure, due_steps
 from spark_ext.model.dropped import ErasureStep
 from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.schema import path_of
-from spark_ext.wire.rows import of_row
+from spark_ext.wire.rows import in_utc, of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,8 @@ def table_erasure(
         known = earlier(erasure.table_id)
         ended: set[str] = set()
         while applies() and (step := _due(erasure, known, ended)) is not None:
+            if not applied:
+                known = _finding(TableErasure(table=name, erasure=erasure, earlier=known))
             before = _counts(erasure)
             is_again = any(each.step == step.step for each in applied)
             applied.append(_run(table, step))
@@ -107,6 +110,12 @@ def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
         )
         for column in erasure.columns
     ]
+
+
+def _finding(table: TableErasure) -> EarlierFinding | None:
+    """Returns what the call has found. The commit of a step may delete the names from the log."""
+    found = {"time": in_utc(datetime.now()), **table.as_object()}
+    return EarlierCertificate((found,)).of(found["erasure"]["tableId"])
 
 
 def _run(table: NamedTable, step: ErasureStep) -> AppliedStep:

@@ -27,7 +27,7 @@ class LakehouseOptions(TypedDict, total=False):
             name of a table with or without its catalog and schemas, or the path of a table or its
             last folder. Letter case counts if Spark is case-sensitive.
         exclude: Patterns of tables to omit, also if `include` matches.
-        only: Returns whether a row of the survey takes part.
+        only: Returns whether the table of a survey row is included.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
             in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
         max_bytes: A limit for the sum of the files of all tables that begin, in bytes. All files
@@ -94,8 +94,8 @@ class Options:
         _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
 
     @property
-    def given(self) -> Mapping[str, Any]:
-        """Returns the options that differ from their defaults, but for what a next call decides."""
+    def non_default(self) -> Mapping[str, Any]:
+        """Returns the options that differ from their defaults, except `dry_run` and `progress`."""
         known = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
         return {
             name: value

@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.api.named_table import sql_name
 from spark_ext.api.refusals import described
-from spark_ext.api.statements import StatementResult, history_since, removal_counts
+from spark_ext.api.statements import StatementResult, commits_since, removal_counts
 from spark_ext.lakehouse import results
 from spark_ext.lakehouse.goals import Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
@@ -203,7 +202,7 @@ def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
     single removal is ours. Of several, the first one is ours if it alone is as old as the run:
     the clock of the storage may differ.
     """
-    commits = history_since(spark, sql_name(spark, attempt.planned.table), version)
+    commits = commits_since(spark, attempt.planned.table, version)
     removals = [each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING]
     ended = attempt.started + attempt.seconds
     of_run = [
@@ -219,8 +218,7 @@ def _has_commits_of_the_run(spark: SparkSession, attempt: Attempt) -> bool:
     The end of the run is no limit, because the clock of the storage may be ahead.
     """
     table = attempt.planned
-    name = sql_name(spark, table.table)
-    commits = list(history_since(spark, name, table.before.version or 0))
+    commits = commits_since(spark, table.table, table.before.version or 0)
     times = [each["timestamp"].timestamp() for each in commits]
     return not commits or any(int(attempt.started) <= at for at in times)
 

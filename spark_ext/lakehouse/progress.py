@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from spark_ext.api.progress import INTERVAL_SECONDS
 from spark_ext.errors import ProgressFailedError
 from spark_ext.show.tables import cell
 
 # The phases of a call.
 SURVEYING, RUNNING = "survey", "run"
 
-INTERVAL_SECONDS = 2.0
 _AFTER_TABLES_SECONDS = 0.5
 
 

@@ -25,6 +25,7 @@ from spark_ext.lakehouse.results import DONE_BY_ANOTHER, FAILED, TableResult
 from spark_ext.lakehouse.running import Running, rows_or_errors
 from spark_ext.lakehouse.signals import Interrupts
 from spark_ext.lakehouse.workers import Workers
+from spark_ext.removal.stages import COPY
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Runner:
                 self.results[planned.table] = unknown(planned, failure)
 
     def _supervise(self) -> None:
-        """Waits for a change, cancels running tables if the call ends, and verifies others."""
+        """Waits for a change, cancels tables if the call ends, and verifies tables that ended."""
         with self._changed:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:
@@ -209,8 +210,10 @@ class Runner:
         words = f"{running.planned.table} ({running.number} of {self._number})"
         description = f"spark-ext {self.goal.words}: {words}"
         properties = self._workers.properties(number, description)
-        # Another writer may have turned a change of metadata into a copy.
-        reads_again = self._others_run or self.budget.max_bytes is not None
+        # Another writer may have turned a change of metadata into a copy. Reading a table again is
+        # short beside a copy, and another driver may have made the copy.
+        is_copy = running.planned.cost == COPY
+        reads_again = self._others_run or self.budget.max_bytes is not None or is_copy
         return running.attempt(properties, self._replan if reads_again else None)
 
     def _replan(self, running: Running, now: PlannedTable) -> str | None:

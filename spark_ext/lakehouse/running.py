@@ -99,10 +99,10 @@ class Running:
                 return
         planned = self.planned
         if planned.size_in_bytes:
-            # Before the run, the folder has no copies that a version names, in most cases.
+            # Looked up before the run: then usually no copy is named, and the log need not be read.
             self._leftovers = unnamed_copies(self.spark, planned.table)
         statement = None if VARIABLE in planned.table else self.goal.statement(planned)
-        self._go_on()
+        self._require_running()
         if statement is None:
             self._statements = tuple(self.goal.run(self.spark, planned, self._watch))
         else:
@@ -112,13 +112,13 @@ class Running:
     def _watch(self, progress: Progress) -> None:
         """Keeps the bytes of the files that are done. The first call precedes the statement."""
         if progress.statement not in self._begun:
-            self._go_on()
+            self._require_running()
             self._begun.add(progress.statement)
         if progress.round:
             done = self.planned.size_in_bytes - progress.size_in_bytes
             self.bytes_done = max(self.bytes_done, done)
 
-    def _go_on(self) -> None:
+    def _require_running(self) -> None:
         """Raises if no statement may begin."""
         if self.stopped() is not None:
             raise CallStoppedError("The call ended before the next statement of this table.")

@@ -22,7 +22,7 @@ class Interrupted(KeyboardInterrupt):
 
     Attributes:
         report: The report, including tables and statements before the signal.
-        signal: The signal; a command exits with 128 and its number.
+        signal: The signal; a command exits with 128 plus the number of the signal.
     """
 
     report: Any

@@ -343,7 +343,7 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
     @rule(data=data)
     def create_like(self, data: Any) -> None:
         source = self._choose(data)
-        like = self._new_table(source.state.liked())
+        like = self._new_table(source.state.created_like())
         self._sql(f"CREATE TABLE {like.name} LIKE {source.name}")
         self._check(like)
 

@@ -64,7 +64,7 @@ def column(table: Table, path: str | None) -> DroppedColumn:
     return found
 
 
-def agree(table: Table, path: str | None) -> list[str]:
+def assert_places_agree(table: Table, path: str | None) -> list[str]:
     """Asserts that the reported places are those on the disk. Returns the remaining steps."""
     found = column(table, path)
     on_disk = holders(table.path, MARKER)
@@ -78,11 +78,11 @@ def erase(table: Table, path: str) -> None:
     """Runs every step, and compares the reported places with the disk before each step."""
     # Columns in arrays and maps have no statistics.
     in_log = ["LOG CLEANUP"] * any(holders(table.path, MARKER)[kind] for kind in NUMBERED)
-    assert agree(table, path) == ["PURGE", "VACUUM", *in_log]
+    assert assert_places_agree(table, path) == ["PURGE", "VACUUM", *in_log]
     table.purge()
-    assert agree(table, path) == ["VACUUM", *in_log]
+    assert assert_places_agree(table, path) == ["VACUUM", *in_log]
     table.spark.sql(f"VACUUM {table.name}")
-    assert agree(table, path) == in_log
+    assert assert_places_agree(table, path) == in_log
     assert_log_cleanup_erases(table)
 
 
@@ -165,7 +165,7 @@ MAKERS = {
 
 @PURGES
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_erasure_steps_leave_no_byte_and_each_place_is_reported_before_each_step(
+def test_erasure_steps_delete_every_byte_and_each_place_is_reported_before_each_step(
     table: Table, make: Callable[[Table], str]
 ) -> None:
     erase(table, make(table))
@@ -187,7 +187,7 @@ def test_removed_change_data_and_untracked_files_are_distinguished(table: Table)
     shutil.copy(table.path / live, table.path / "_of_nobody.parquet")
     table.alter("DROP COLUMN secret")
 
-    steps = agree(table, "secret")
+    steps = assert_places_agree(table, "secret")
 
     assert holders(table.path, MARKER) == Counter(
         live_files=1,
@@ -246,7 +246,7 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
     assert found.checkpoints == on_disk["checkpoints"]
     table.purge()
     table.spark.sql(f"VACUUM {table.name}")
-    assert agree(table, "secret") == ["LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["LOG CLEANUP"]
     assert_log_cleanup_erases(table)
 
 
@@ -255,10 +255,10 @@ def test_erasure_works_when_column_was_dropped_without_column_mapping(table: Tab
     table.insert(f"(1, '{MARKER}')")
     table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
-    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
     assert column(table, "secret").operation == "WRITE"
     table.spark.sql(f"VACUUM {table.name}")
-    assert agree(table, "secret") == ["LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["LOG CLEANUP"]
     assert_log_cleanup_erases(table)
 
 
@@ -505,7 +505,7 @@ def test_texts_of_other_writers_in_commits_are_searched(table: Table, info: dict
     commit.write_text(json.dumps({"commitInfo": {"operation": "WRITE", **info}}) + "\n")
     table.alter("DROP COLUMN secret")
 
-    assert agree(table, "secret") == ["LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["LOG CLEANUP"]
 
 
 def test_predicate_is_unknown_when_commit_is_older_than_every_schema(table: Table) -> None:
@@ -531,7 +531,7 @@ def test_columns_of_a_clone_hide_no_dropped_column(table: Table, tmp_path: Path)
     table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
 
     assert table.log.columns["secret"] == source.log.columns["secret"]
-    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
 
 
 def align(table: Table) -> None:
@@ -556,7 +556,7 @@ def test_column_added_after_names_were_aligned_hides_no_dropped_column(
     table.insert("(2, 'x')")
 
     assert table.log.columns["secret"] == (id, "secret")
-    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
 
 
 @pytest.mark.broken_table("checkpoint_differs")
@@ -601,7 +601,7 @@ def test_column_is_not_dropped_when_restore_restored_it(table: Table) -> None:
 
     assert dropped(table).columns == ()
     table.alter("DROP COLUMN secret")
-    assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
 
 
 def test_statistics_that_are_objects_are_found(table: Table) -> None:

@@ -30,7 +30,10 @@ Login = Callable[..., SparkSession]
 
 # The functions of one table, whose name is the first argument.
 FUNCTIONS = sorted(
-    {*table_functions.FUNCTIONS, "column_mapping_copies", "column_mapping_named_table"}
+    {
+        *table_functions.FUNCTIONS,
+        *("column_mapping_commits", "column_mapping_copies", "column_mapping_named_table"),
+    }
     - {"column_mapping_survey"}
 )
 # {f} is a call of a function.

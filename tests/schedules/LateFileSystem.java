@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
 
 /**
- * Serves the local disk under the scheme {@code late}, and commits one fault on a table. The system
+ * Serves the local disk under the scheme {@code late}, and causes one fault on a table. The system
  * property {@code late.fault} names the fault.
  *
  * <p>{@code FAILED}: the log entry is written, and the write throws. {@code TAKEN}: the log entry is

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from tests.schedules.oracle import Finding
-from tests.schedules.playing import Player, seeds_of, theatre_in
+from tests.schedules.playing import Player, runner_in, seeds_of
 from tests.support.sessions import small_session, with_one_driver, without_clusters
 
 
@@ -31,7 +31,7 @@ def main() -> int:
         spark = spark_ext.configure(builder).getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
         without_clusters(spark)
-        player = Player(spark, theatre_in(spark, home / "theatre"), home)
+        player = Player(spark, runner_in(spark, home / "runner"), home)
         started = time.monotonic()
         for seed in seeds_of(options.seeds):
             minutes = (time.monotonic() - started) / 60

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.schedules.actors import Run, Theatre, newest_version
+from tests.schedules.actors import Run, ScheduleRunner, newest_version
 from tests.schedules.faults import SCHEME
 from tests.schedules.killed import hold_and_kill
 from tests.schedules.oracle import judge
@@ -22,11 +22,11 @@ BATCH = 30
 @pytest.mark.matrix  # each driver is a JVM
 @pytest.mark.parametrize("first", range(0, SEEDS, BATCH))
 def test_schedules_with_a_killed_driver_have_no_finding(
-    spark: SparkSession, theatre: Theatre, tmp_path: Path, first: int
+    spark: SparkSession, runner: ScheduleRunner, tmp_path: Path, first: int
 ) -> None:
     seeds = range(first, first + BATCH)
     originals = {
-        seed: theatre.originals.copy(killed_schedule(seed).kind, tmp_path / str(seed))
+        seed: runner.originals.copy(killed_schedule(seed).kind, tmp_path / str(seed))
         for seed in seeds
     }
     versions = {seed: newest_version(tmp_path / str(seed)) for seed in seeds}
@@ -37,7 +37,7 @@ def test_schedules_with_a_killed_driver_have_no_finding(
         path = tmp_path / str(seed)
         run = Run(killed_schedule(seed), path, f"{SCHEME}:{path}", versions[seed], [])
         try:
-            theatre.go_on(run, originals[seed])
+            runner.go_on(run, originals[seed])
             judge(spark, run)
         except AssertionError as error:
             findings.append(f"{run.schedule}\n{error}")

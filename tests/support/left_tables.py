@@ -84,7 +84,7 @@ class LeftTables:
         self._by_module |= checks
         lines = [line for check, line in found if check not in expected]
         own = [mark for node, mark in marks if node is item]
-        _fail(lines + [f"The test leaves no table with {mark}" for mark in _stale(own, checks)])
+        _fail(lines + [f"The test makes no table with {mark}" for mark in _stale(own, checks)])
 
     def _findings(
         self, table: str, *, is_audited: bool

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from tests.support.java_sources import compiled_jar
 
 SOURCE = Path(__file__).with_name("OddFileSystem.java")
-CLASS = SOURCE.stem
 LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
 
 
@@ -22,7 +21,7 @@ def odd_jar(home: Path) -> Path:
 
 def with_odd_disk(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Configures a session that has the storage's jar."""
-    return builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", CLASS)
+    return builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", SOURCE.stem)
 
 
 class OddDisk:
@@ -66,13 +65,3 @@ class OddDisk:
         self.release()
         for name in ("odd.folder", "odd.lists"):
             self._system.clearProperty(name)
-
-
-def make_known(spark: SparkSession, jar: Path) -> None:
-    """Adds the storage to a running session with driver and executors in one JVM."""
-    jvm: Any = spark._jvm
-    spark.sql(f"ADD JAR '{jar}'")
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    hadoop.setClassLoader(spark._jsparkSession.sharedState().jarClassLoader())
-    hadoop.set("fs.odd.impl", CLASS)
-    jvm.org.apache.spark.SparkEnv.get().conf().set(*LOG_STORE)

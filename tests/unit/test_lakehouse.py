@@ -123,7 +123,7 @@ def test_goal_decides_from_a_row(
             Removal("readers"),
             replace(BY_FEATURE, blocked_by=(Obstacle("readers", "READER_VERSION", None, "3"),)),
             ("readers: READER_VERSION (3)",),
-            "docs/removal.md",
+            'section "Reasons" of the page "Remove column mapping"',
         ),
     ],
 )
@@ -409,6 +409,7 @@ def test_report_is_complete_when_no_later_call_has_work(result: TableResult) -> 
 
     assert report.complete == (result.outcome in COMPLETE)
     assert not replace(report, interrupted="SIGINT").complete
+    assert not replace(REPORT, tables=()).complete
 
 
 def test_sums_count_changed_files_or_the_upper_bound() -> None:

@@ -211,7 +211,9 @@ def test_report_that_cannot_be_written_leaves_the_others_and_has_an_exit_code(
 
     def complete(*where: object, **options: object) -> LakehouseReport:
         files[0].parent.rmdir()
-        return LakehouseReport("untrack", ("sales",), ())
+        return LakehouseReport(
+            "untrack", ("sales",), (TableResult(table="sales.t", outcome="DONE"),)
+        )
 
     monkeypatch.setattr(calls, "untrack", complete)
     options = [option for file in files for option in ("--report", str(file))]

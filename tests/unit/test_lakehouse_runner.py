@@ -190,7 +190,7 @@ def test_only_a_cancellation_counts_as_cancelled(
         return [{"timestamp": datetime.fromtimestamp(time.time() - (age or 0))}]
 
     committed = history()
-    monkeypatch.setattr(outcomes_, "history_since", lambda *_: committed)
+    monkeypatch.setattr(outcomes_, "commits_since", lambda *_: committed)
     interrupts = Interrupts()
 
     def fail(statement: str) -> None:
@@ -239,7 +239,7 @@ def test_removal_of_the_run_is_found_among_those_of_others(
     kept: FileCount | None,
 ) -> None:
     committed: list[dict[str, Any]] = []
-    monkeypatch.setattr(outcomes_, "history_since", lambda *_: committed)
+    monkeypatch.setattr(outcomes_, "commits_since", lambda *_: committed)
 
     def commit(statement: str) -> None:
         for number, age in enumerate(ages):  # the newest first
@@ -503,7 +503,7 @@ def test_survey_reads_one_batch_at_a_time_for_one_table_at_a_time(
 
     monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
 
-    assert remove(surveyed, parallel=1).complete
+    assert remove(surveyed, parallel=1).tables == ()
 
 
 def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> None:
@@ -558,7 +558,7 @@ def test_time_of_the_next_call_is_right_across_the_end_of_summer_time(
     property_ = "delta.requireCheckpointProtectionBeforeVersion"
     shown = SimpleNamespace(collect=lambda: [{"key": property_, "value": "7"}])
     monkeypatch.setattr(lookups, "run", lambda *_: shown)
-    monkeypatch.setattr(lookups, "history_since", lambda *_: [{"version": 7, "timestamp": local}])
+    monkeypatch.setattr(lookups, "commits_since", lambda *_: [{"version": 7, "timestamp": local}])
     monkeypatch.setattr(lookups, "_duration", lambda *_: timedelta(days=1))
     session: Any = None
     try:

@@ -94,7 +94,7 @@ public record CommitActions(List<Action> actions, String problem) {
   }
 
   /** Returns whether this contains every action of the commit. */
-  public boolean areAll() {
+  public boolean isComplete() {
     return problem == null;
   }
 

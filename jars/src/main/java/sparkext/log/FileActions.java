@@ -53,8 +53,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   private static final String STRUCTS = "stats_parsed";
 
   /**
-   * Returns the live files, in groups of files that are alike. Columns are not parsed from text:
-   * the session may reserve their names as keywords.
+   * Returns the live files, in groups of files that are alike. Columns are built by functions and
+   * not from SQL text, because the session may reserve their names.
    *
    * @param sample the number of files whose footers are read; null for all
    */

@@ -65,15 +65,15 @@ public final class RuleProcesses {
    */
   String call(List<String> command, Function<RuleService, Object> question, long timeoutMillis)
       throws UsageTrackingException, InterruptedException {
-    boolean ours = false;
+    boolean hasTurn = false;
     RuleProcess asked = null;
     try {
       long known;
       do {
         known = answers;
-        ours = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
-      } while (!ours && answers != known);
-      if (!ours) {
+        hasTurn = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
+      } while (!hasTurn && answers != known);
+      if (!hasTurn) {
         throw new TimeoutException("an earlier call took the whole time");
       }
       asked = running(command);
@@ -96,7 +96,7 @@ public final class RuleProcesses {
       }
       throw interrupted;
     } finally {
-      if (ours) {
+      if (hasTurn) {
         turn.unlock();
       }
     }
@@ -108,7 +108,7 @@ public final class RuleProcesses {
     }
     if (process != null) {
       RuleProcess other = process;
-      // A stopped process gets no further call, even if it exists for a moment.
+      // A stopped process gets no further call, even while it is ending.
       process = null;
       retire(
           other,

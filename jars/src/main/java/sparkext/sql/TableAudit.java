@@ -20,7 +20,7 @@ import sparkext.wire.Question;
 
 /** Audits a table that Delta may not be able to open, by its files. */
 public final class TableAudit {
-  private static final String AUDIT = "column_mapping_audit";
+  static final String NAME = "column_mapping_audit";
 
   private TableAudit() {}
 
@@ -56,7 +56,7 @@ public final class TableAudit {
       throw LoadedTable.missing(NameParts.of(name)).sneakyThrow();
     }
     return new FoundTables(
-        FunctionColumns.of(AUDIT),
+        FunctionColumns.of(NAME),
         List.of(relation),
         () -> {
           TableReading read =
@@ -64,7 +64,7 @@ public final class TableAudit {
                   ? StagedCommits.reading(session, place.newest().get())
                   : table;
           TableLog log = read.liveFiles(sample);
-          return MetadataRules.relation(AUDIT, new Question.TableQuestion(name, log));
+          return MetadataRules.relation(NAME, new Question.TableQuestion(name, log));
         });
   }
 
@@ -76,10 +76,10 @@ public final class TableAudit {
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
     FoundTables tables =
-        FoundTables.call(AUDIT, () -> of(session, name, sample < 0 ? null : sample));
+        FoundTables.call(NAME, () -> of(session, name, sample < 0 ? null : sample));
     // Analyzes and checks the relations.
     tables.relations().forEach(relation -> Dataset$.MODULE$.ofRows(session, relation));
     return Dataset$.MODULE$.ofRows(
-        session, ResolvedCall.given(FoundTables.call(AUDIT, tables.answer())));
+        session, ResolvedCall.given(FoundTables.call(NAME, tables.answer())));
   }
 }

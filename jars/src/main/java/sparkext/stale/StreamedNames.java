@@ -171,13 +171,13 @@ public final class StreamedNames {
     }
     Dataset<?> rows = (Dataset<?>) batch;
     StructField[] columns = ((DeltaSource) source).schema().fields();
-    List<String> there = Arrays.asList(rows.columns());
-    if (there.equals(Arrays.stream(columns).map(StructField::name).toList())) {
+    List<String> existing = Arrays.asList(rows.columns());
+    if (existing.equals(Arrays.stream(columns).map(StructField::name).toList())) {
       return null;
     }
     return rows.select(
         Arrays.stream(columns)
-            .map(column -> column(column, there.contains(column.name())))
+            .map(column -> column(column, existing.contains(column.name())))
             .toArray(Column[]::new));
   }
 
