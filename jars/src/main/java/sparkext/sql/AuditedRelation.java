@@ -16,6 +16,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 
 /** The relation of a table that Delta may not be able to open. */
@@ -41,7 +42,7 @@ final class AuditedRelation {
             .analyzer()
             .execute(LoadedTable.relation(found.catalog(), found.identifier(), table));
       } catch (Exception error) { // Scala declares no checked exceptions
-        if (TableFailure.isStop(error) || !isOf(error, AuditedRelation::isDelta)) {
+        if (UsageTrackingErrors.isStop(error) || !isOf(error, AuditedRelation::isDelta)) {
           throw UsageTrackingException.sneakyThrow(error); // such as another extension's refusal
         }
         // The audit reports the reason to users who may read the relation below.
@@ -64,7 +65,7 @@ final class AuditedRelation {
     } catch (Exception refused) { // Scala declares no checked exceptions
       if (refused instanceof NoSuchDatabaseException
           || refused instanceof NoSuchTableException
-          || (isOf(refused, LoadedTable::isKernel) && !TableFailure.isStop(refused))) {
+          || (isOf(refused, LoadedTable::isKernel) && !UsageTrackingErrors.isStop(refused))) {
         return null;
       }
       throw UsageTrackingException.sneakyThrow(refused);

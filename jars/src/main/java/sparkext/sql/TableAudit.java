@@ -40,7 +40,7 @@ public final class TableAudit {
               CollectionConverters.asScala(
                   Map.of(
                       "sqlExpr",
-                      AUDIT,
+                      NAME,
                       "exprName",
                       "sample",
                       "valueRange",
