@@ -92,6 +92,7 @@ class StatementRunner:
         progress: Called before, while and after each statement runs; None for silence.
         waiting: The conditions with which Delta requires a second run later.
         ignored: The conditions that mean that another writer already did the same.
+        ran: Called with the result of each statement, also if a later statement fails.
     """
 
     def __init__(
@@ -102,12 +103,14 @@ class StatementRunner:
         *,
         waiting: Collection[str] = (),
         ignored: Collection[str] = (),
+        ran: Callable[[StatementResult], object] = lambda _: None,
     ) -> None:
         self._spark = spark
         self._table = table
         self._progress = progress
         self._waiting = waiting
         self._ignored = ignored
+        self._ran = ran
 
     def run(
         self, statement: str, version: int, removal: FilesToChange | None = None
@@ -132,7 +135,9 @@ class StatementRunner:
         seconds = time.monotonic() - started
         after = self._table()
         counts = {} if removal is None else self._counts(after, version, removal)
-        return StatementResult(statement, version, after["version"], seconds, waits, **counts)
+        result = StatementResult(statement, version, after["version"], seconds, waits, **counts)
+        self._ran(result)
+        return result
 
     def _counts(self, after: Row, version: int, removal: FilesToChange) -> Mapping[str, FileCount]:
         is_only_commit = after["version"] == version + 1

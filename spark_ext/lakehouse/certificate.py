@@ -72,6 +72,7 @@ class Certificate(Rendered):
             "time": self.time,
             "column": self.report.column,
             "where": self.report.where,
+            "filters": self.report.filters,
             "verdict": self.verdict,
             "verdicts": self.report.verdicts,
             "views": self.report.num_views,
@@ -116,6 +117,7 @@ class Certificate(Rendered):
             {
                 "certificate of erasure": self.report.column,
                 "where": list(self.report.where),
+                **({"filters": self.report.filters} if self.report.filters else {}),
                 "verdict": self.verdict,
                 **({"interrupted by": self.report.interrupted} if self.report.interrupted else {}),
                 "time": in_utc(self.time),

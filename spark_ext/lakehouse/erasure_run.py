@@ -138,7 +138,8 @@ def _with_earlier(
     """Returns `ERASED` in place of `NEVER_HAD` if an earlier certificate found the column.
 
     A column of files is known by every name that no schema contains. If the schema has the physical
-    name of the erased column now, files may have either column, so the answer is `UNKNOWN`.
+    name of the erased column now, files may have either column, so the answer is `UNKNOWN`. The
+    same holds for a column that no certificate found as dropped: it may have another name now.
     """
     if erasure.verdict != NEVER_HAD or earlier is None or erasure.version < earlier.version:
         return erasure
@@ -146,5 +147,5 @@ def _with_earlier(
     now = {(row["physicalName"] or row["name"]).lower() for row in rows}
     before = [column.physical_path for column in earlier.columns]
     hiding = tuple(path for path in before if path is not None and path_of(path)[-1].lower() in now)
-    verdict = UNKNOWN if hiding else ERASED
+    verdict = UNKNOWN if hiding or earlier.only_live else ERASED
     return replace(erasure, verdict=verdict, unnamed_columns=hiding)

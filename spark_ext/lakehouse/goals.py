@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Watch = Callable[[Progress], None]
+Ran = Callable[[StatementResult], object]
 
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
@@ -64,10 +65,8 @@ class Goal(Protocol):
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal; None if there are more."""
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results."""
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each."""
 
 
 @dataclass(frozen=True)
@@ -111,21 +110,20 @@ class Removal:
             return None
         return removal_statement(row.table)
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results.
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each.
 
         While the retention period lasts, nothing runs: each try of Delta adds a commit.
         """
         if waits(planned.before) and not planned.before.tracked:
             end = end_of_retention(spark, planned.table)
             if end is not None and datetime.now().astimezone() < end:
-                return ()
+                return
         if self.until == UNMAPPED and planned.cost == COPY:
-            return (_copy(spark, planned, watch),)
-        tracking = UsageTracking(spark, planned.table)
-        return tracking.remove_column_mapping(until=self.until, progress=watch).done
+            _copy(spark, planned, watch, ran)
+            return
+        tracking = UsageTracking(spark, planned.table, ran=ran)
+        tracking.remove_column_mapping(until=self.until, progress=watch)
 
 
 @dataclass(frozen=True)
@@ -172,12 +170,10 @@ class Alignment:
         """Returns None: an alignment has several statements."""
         return None
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results."""
-        tracking = UsageTracking(spark, planned.table)
-        return tracking.align_names(to_name_mode=self.to_name_mode, progress=watch).done
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each."""
+        tracking = UsageTracking(spark, planned.table, ran=ran)
+        tracking.align_names(to_name_mode=self.to_name_mode, progress=watch)
 
 
 @dataclass(frozen=True)
@@ -210,22 +206,19 @@ class Tracking:
         """Returns the statement; None to track, as Delta would commit it on a tracked table too."""
         return None if self.wanted else self._statement(planned.before.table)
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
         """Reads the table, and runs the statement if another writer has not run it before."""
         table = NamedTable(spark, planned.table)
         row = table.row()
-        if row["tracked"] == self.wanted:
-            return ()
-        runner = StatementRunner(spark, table.row, progress=None)
-        return (runner.run(self._statement(row["sqlName"]), row["version"]),)
+        if row["tracked"] != self.wanted:
+            runner = StatementRunner(spark, table.row, progress=None, ran=ran)
+            runner.run(self._statement(row["sqlName"]), row["version"])
 
     def _statement(self, table: str) -> str:
         return set_statement(table, TRACKED) if self.wanted else drop_statement(table)
 
 
-def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch) -> StatementResult:
+def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
     """Runs the statement that copies the files of a table.
 
     The runner reads the table before and afterwards, so its stages need not be read here: many
@@ -234,9 +227,9 @@ def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch) -> Statement
     version = planned.before.version
     assert version is not None
     statement = removal_statement(sql_name(spark, planned.table))
-    runner = StatementRunner(spark, NamedTable(spark, planned.table).row, watch)
+    runner = StatementRunner(spark, NamedTable(spark, planned.table).row, watch, ran=ran)
     with copying(spark):
-        return runner.run(statement, version, planned)
+        runner.run(statement, version, planned)
 
 
 def waits(row: SurveyedTable) -> bool:

@@ -39,7 +39,7 @@ class Attempt:
         started: The time when the table began, in seconds since the epoch.
         seconds: The duration.
         statement: The one statement of metadata that ran; None if the goal ran its statements.
-        statements: The results of the statements that the goal ran.
+        statements: The results of the statements that the goal ran before any error.
         error: The error; None if every statement succeeded.
         cancelled: Why the call had cancelled the table, if the error is that cancellation.
         refused: Why the table may not run; None if it may.
@@ -190,7 +190,8 @@ def _with_statement(
             removals = _removals(spark, attempt, before)
             if len(removals) > 1:
                 return replace(result, outcome=results.DONE_BY_ANOTHER)
-            counts = dict(removal_counts(removals[0]["operationMetrics"])) if removals else {}
+            metrics = removals[0]["operationMetrics"] if removals else None
+            counts = dict(removal_counts(metrics or {}))
     statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
     return replace(result, statements=(statement,))
 

@@ -184,8 +184,6 @@ class Runner:
                         return self._begin(planned)
                     self._refusals[planned.table] = refusal
                     refusals.add(refusal)
-                    if refusal == ERRORS:
-                        break
                 # A running table may free bytes of kept files, and a failed table may be done by
                 # another driver.
                 may_change = self._running if BYTES in refusals else ()

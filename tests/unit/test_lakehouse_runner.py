@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +20,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 import spark_ext
-from spark_ext import LakehouseInterrupted, SurveyedTable
+from spark_ext import LakehouseInterrupted, LakehouseProgress, SurveyedTable
 from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SurveyProgress
@@ -37,12 +37,12 @@ from spark_ext.model.metadata import FileCount
 from tests.support.waiting import wait_until
 from tests.unit.connect import ConnectSession
 
-A, B = (
+A, B, C = (
     SurveyedTable(
         *(f"c.db.{name}", "name", True, False, 2, 0, 3, 300, "METADATA", "METADATA", "HISTORY"),
         version=5,
     )
-    for name in "ab"
+    for name in "abc"
 )
 NAMES = [A.table, B.table]
 TIMEOUT = 30
@@ -106,13 +106,14 @@ def runner(
     budget: Budget | None = None,
     interrupts: Interrupts | None = None,
     reporter: Any = None,
+    rows: Sequence[SurveyedTable] = (A, B),
     parallel: int = 1,
 ) -> Runner:
     goal = goal or Removal("unmapped")
     return Runner(
         spark=session,  # type: ignore[arg-type]
         goal=goal,
-        waiting=[goal.plan(row) for row in (A, B)],
+        waiting=[goal.plan(row) for row in rows],
         budget=budget or Budget(),
         reporter=reporter or Reporter(None),
         interrupts=interrupts or Interrupts(),
@@ -161,6 +162,45 @@ def test_failure_of_a_thread_is_in_the_report(
     assert outcomes(run) == ["FAILED", "NOT_BEGUN"]
     assert [run.results[row.table].reasons for row in (A, B)] == [("UNKNOWN",), ("CALL_FAILED",)]
     assert {result.error for result in run.results.values()} == {"MemoryError"}
+
+
+def test_each_table_after_the_last_failure_has_the_limit_as_its_reason(session: Session) -> None:
+    def fail(statement: str) -> None:
+        raise OTHER
+
+    session.before = fail
+    session.rows[C.table] = C
+    run = runner(session, budget=Budget(max_errors=1), rows=(A, B, C))
+
+    run.run()
+
+    assert run.results[A.table].outcome == "FAILED"
+    others = [run.results[each.table] for each in (B, C)]
+    assert {(each.outcome, each.reasons) for each in others} == {
+        ("NOT_BEGUN", ("BUDGET_OF_ERRORS",))
+    }
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_as_many_tables_run_at_a_time_as_wanted(session: Session, parallel: int) -> None:
+    at_once = Barrier(parallel)
+    running: list[str] = []
+    most: list[int] = []
+
+    def together(statement: str) -> None:
+        running.append(statement)
+        most.append(len(running))
+        at_once.wait(TIMEOUT)
+        running.remove(statement)
+        at_once.wait(TIMEOUT)
+
+    session.before = together
+    run = runner(session, parallel=parallel)
+
+    run.run()
+
+    assert outcomes(run) == ["DONE", "DONE"]
+    assert max(most) == parallel
 
 
 CANCELLATION = PySparkException("cancelled", errorClass="OPERATION_CANCELED", messageParameters={})
@@ -345,20 +385,24 @@ def test_second_signal_cancels_running_statements_and_keeps_the_results(session:
 
 
 class TwoStatements(Removal):
-    """Runs two statements for each table. A signal arrives after the first one."""
+    """Runs two statements for each table."""
 
     def statement(self, planned: PlannedTable) -> str | None:
         return None
 
     def run(
-        self, spark: Any, planned: PlannedTable, watch: Callable[[Progress], None]
-    ) -> Sequence[StatementResult]:
+        self,
+        spark: Any,
+        planned: PlannedTable,
+        watch: Callable[[Progress], None],
+        ran: Callable[[StatementResult], object],
+    ) -> None:
         for number in range(2):
             statement = f"STATEMENT {number} {planned.table}"
             watch(Progress(statement, 0.0, 0, 0, finished=False))
             spark.sql(statement)
             watch(Progress(statement, 0.0, 0, 0, finished=True))
-        return ()
+            ran(StatementResult(statement, number, number + 1, 0.0))
 
 
 def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None:
@@ -375,6 +419,23 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 
     assert session.statements == [f"STATEMENT 0 {A.table}"]
     assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
+    done = run.results[A.table].statements
+    assert [each.statement for each in done] == session.statements
+
+
+def test_report_has_the_statements_before_the_one_that_failed(session: Session) -> None:
+    def fail(statement: str) -> None:
+        if statement.startswith("STATEMENT 1"):
+            raise OTHER
+
+    session.before = fail
+    run = runner(session, goal=TwoStatements("unmapped"), rows=(A,))
+
+    run.run()
+
+    result = run.results[A.table]
+    assert (result.outcome, result.error) == ("FAILED", "OUT_OF_SPACE")
+    assert [each.statement for each in result.statements] == [f"STATEMENT 0 {A.table}"]
 
 
 # Calls.
@@ -447,6 +508,52 @@ def test_only_a_second_signal_during_the_body_raises() -> None:
         assert (interrupts.received, interrupts.name) == (signal.SIGTERM, "SIGTERM")
 
     interrupts(signal.SIGINT, None)  # the signal arrives before the former handlers are restored
+
+
+def test_signal_of_the_body_around_a_call_ends_the_call() -> None:
+    with receiving_signals():
+        signal.raise_signal(signal.SIGTERM)
+        with receiving_signals() as interrupts, pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+    with receiving_signals(), receiving_signals() as interrupts:
+        interrupts.check()
+
+
+def test_predicate_is_asked_about_delta_tables_only(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[tuple[SurveyedTable, str | None]]
+    rows = [(A, "DELTA"), (SurveyedTable("v"), "VIEW"), (SurveyedTable("o"), "OTHER")]
+    rows += [(SurveyedTable("u", error="E"), None), (SurveyedTable("s", error="E"), "SCHEMA")]
+    monkeypatch.setattr(chosen, "surveyed_tables", lambda *_: rows)
+    asked: list[str] = []
+
+    def only(row: SurveyedTable) -> bool:
+        asked.append(row.table)
+        return True
+
+    report = remove(surveyed, only=only)
+
+    assert asked == [each.table for each in report.tables] == [A.table, "u", "s"]
+
+
+def test_last_progress_of_a_survey_has_every_table(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
+        for done in range(3):
+            progress(SurveyProgress(done, 2, 0.0))
+        return [(row, "DELTA") for row in spark.rows.values()]
+
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+    seen: list[LakehouseProgress] = []
+
+    remove(surveyed, progress=seen.append, dry_run=True)
+
+    assert [(each.phase, each.tables_done, each.finished) for each in seen] == [
+        ("survey", 0, False),
+        ("survey", 2, True),
+    ]
 
 
 def test_next_batch_of_a_survey_is_read_ahead_unless_the_call_has_ended(
