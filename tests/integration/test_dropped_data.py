@@ -458,28 +458,28 @@ def test_checkpoint_that_log_cleanup_deletes_meanwhile_is_omitted(table: Table) 
     table.insert("(1)")
     table.insert("(2)")
     log = table.path / "_delta_log"
-    # Delta would list the log first, so the JVM's classes are called.
-    jvm: Any = table.spark._jvm
-    session: Any = table.spark._jsparkSession
-    delta = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, str(table.path))
-    hidden = jvm.sparkext.delta.HiddenFolders(delta.update(False, none(jvm), none(jvm)).metadata())
 
-    def reading() -> Any:
-        conf = session.sessionState().newHadoopConf()
-        return jvm.sparkext.log.TableReading(
-            session, conf, delta.dataPath(), jvm.java.util.ArrayList()
-        )
-
-    for read in (lambda of: of.folder(hidden).log(), lambda of: of.liveFiles(None)):
-        listed = reading()
+    for read in (in_folder, lambda reading: reading.liveFiles(None)):
+        listed = listed_log(table)
         for file in log.glob(f"*{1:020}.checkpoint*"):
             file.unlink()
         assert read(listed).lastVersion() == 2
         shutil.copy(*(log / f"{version:020}.checkpoint.parquet" for version in (2, 1)))
 
 
-def none(jvm: Any) -> Any:
-    return jvm.scala.Option.empty()
+def listed_log(table: Table) -> Any:
+    """Returns the reading of a log, which the JVM has listed."""
+    session: Any = table.spark._jsparkSession
+    jvm: Any = table.spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
+    hadoop = session.sessionState().newHadoopConf()
+    return jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+
+
+def in_folder(reading: Any) -> Any:
+    """Returns the log with all files of a folder that has no hidden ones."""
+    jvm: Any = SparkSession.active()._jvm
+    return reading.folder(jvm.java.util.function.Predicate.isEqual("hidden")).log()
 
 
 def test_other_files_in_the_log_are_unknown(table: Table) -> None:
@@ -707,14 +707,10 @@ def test_audit_and_erasure_read_the_same_statistics_when_a_checkpoint_has_struct
     table.insert(f"(1, '{MARKER}')")
     table.insert(f"(2, '{MARKER}')")
     table.alter("DROP COLUMN secret")
-    session: Any = table.spark._jsparkSession
-    jvm: Any = table.spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
-    hadoop = session.sessionState().newHadoopConf()
-    reading = jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+    reading = listed_log(table)
 
     audited = reading.liveFiles(None).files()
-    erased = [file for file in reading.folder().log().files() if file.kind() == "live"]
+    erased = [file for file in in_folder(reading).files() if file.kind() == "live"]
 
     for files in (audited, erased):
         assert sum(file.numFiles() for file in files) == 2
