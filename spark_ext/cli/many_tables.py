@@ -97,9 +97,9 @@ def run(
     code = None
     try:
         with own_session(command, settings) as spark:
-            report, error, number = ended(call, spark)
-            code = code_of(report) if number is None else 128 + number
-            with receiving_signals():  # A further signal waits for the files.
+            with receiving_signals():  # A signal after the call waits for the files.
+                report, error, number = ended(call, spark)
+                code = code_of(report) if number is None else 128 + number
                 is_written = write(report)
             if error is not None or not is_written:
                 code = max(code, failed)

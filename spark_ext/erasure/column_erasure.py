@@ -17,6 +17,7 @@ from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.erasure import (
     ERASED,
+    IN_SCHEMA,
     LIVE,
     NEVER_HAD,
     STILL_PRESENT,
@@ -53,11 +54,14 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
     older = (each.metadata for each in folder.log.commits if each.version < found[0].version)
     schemas = [*(state.metadata for state in found), *older]
     unknown_schemas = sum(each is not None and each.schema is None for each in schemas)
-    is_unknown = bool(unnamed or unknown.num_files or unknown_log_files or unknown_schemas)
+    in_log = tuple(asked.in_log())
+    may_be_renamed = any(name.source == IN_SCHEMA for name in in_log)
+    is_unknown = bool(
+        unnamed or unknown.num_files or unknown_log_files or unknown_schemas or may_be_renamed
+    )
     columns = list(rows.values())
     if not columns and (unknown.num_files or unknown_log_files):
         columns.append(dropped_column(folder, None, Traces(), everywhere, table=found[-1]))
-    in_log = tuple(asked.in_log())
     # The JVM makes timestamps of milliseconds.
     now: Any = folder.now
     since: Any = _time_of(folder, found[0])

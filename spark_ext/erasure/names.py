@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_ext.erasure.name_resolver import NameResolver, Resolved
@@ -17,7 +17,7 @@ from spark_ext.log.folder import TableFolder
 from spark_ext.log.replay import State
 from spark_ext.model.changes import identity
 from spark_ext.model.columns import Column, columns_of
-from spark_ext.model.erasure import NameInLog
+from spark_ext.model.erasure import IN_SCHEMA, NameInLog
 from spark_ext.model.operations import DROP_COLUMNS, RENAME_COLUMN
 from spark_ext.model.schema import Path, lower, path_of, quoted
 
@@ -139,8 +139,12 @@ def _add_names_of_schemas(
             for lifetime in same:
                 names.add_former(lifetime, column.path)
         if not same and column.path not in known:
-            name = NameInLog(quoted(column.path), version, None, "SCHEMA")
-            names.others.setdefault(column.path, name)
+            name = NameInLog(quoted(column.path), version, None, IN_SCHEMA)
+            # A commit that dropped a struct names none of its fields.
+            above = (names.others.get(column.path[:end]) for end in range(1, len(column.path)))
+            drops = [each for each in above if each is not None and each.source == DROP_COLUMNS]
+            drop = replace(drops[0], path=name.path) if drops else name
+            names.others.setdefault(column.path, drop)
 
 
 def _identity(column: Column) -> tuple[int, Path] | None:

@@ -72,6 +72,7 @@ class Certificate(Rendered):
             "time": self.time,
             "column": self.report.column,
             "where": self.report.where,
+            "filters": self.report.filters,
             "verdict": self.verdict,
             "verdicts": self.report.verdicts,
             "views": self.report.num_views,
@@ -116,6 +117,7 @@ class Certificate(Rendered):
             {
                 "certificate of erasure": self.report.column,
                 "where": list(self.report.where),
+                **({"filters": self.report.filters} if self.report.filters else {}),
                 "verdict": self.verdict,
                 **({"interrupted by": self.report.interrupted} if self.report.interrupted else {}),
                 "time": in_utc(self.time),
@@ -194,17 +196,24 @@ def earlier_certificate(
         file, found = "certificate", json.loads(previous.json())
     else:
         file = os.fspath(previous)
-        found = _content(file, Path(file).read_text(encoding="utf-8"))
+        found = _content(file, Path(file).read_bytes())
     if found.get("column") != column:
         problem = f"It is about the column {found.get('column')!r} and not {column!r}."
         raise NotACertificateError(file=file, problem=problem)
-    now = ({"time": found["time"], **table} for table in found["tables"])
-    return EarlierCertificate((*now, *found["earlier"]))
-
-
-def _content(file: str, text: str) -> dict[str, Any]:
-    in_html = _IN_HTML.search(text)
     try:
+        now = [{"time": found["time"], **table} for table in found["tables"]]
+        earlier = EarlierCertificate((*now, *found["earlier"]))
+        earlier.require_values()
+    except (AttributeError, KeyError, TypeError) as lacking:
+        problem = f"It lacks a value of a certificate: {lacking!r}."
+        raise NotACertificateError(file=file, problem=problem) from lacking
+    return earlier
+
+
+def _content(file: str, content: bytes) -> dict[str, Any]:
+    try:
+        text = content.decode()
+        in_html = _IN_HTML.search(text)
         found = json.loads(text if in_html is None else in_html[1])
     except ValueError as error:
         raise NotACertificateError(file=file, problem=f"It is not valid JSON: {error}.") from error

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from spark_ext.api.named_table import NamedTable
+from spark_ext.api.named_table import NamedTable, sql_name
 from spark_ext.api.progress import Progress
+from spark_ext.api.removal_setting import copying
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
@@ -25,6 +26,7 @@ from spark_ext.removal.reasons import (
 )
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
+    COPY,
     HISTORY,
     METADATA,
     NOTHING,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Watch = Callable[[Progress], None]
+Ran = Callable[[StatementResult], object]
 
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
@@ -62,10 +65,8 @@ class Goal(Protocol):
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal; None if there are more."""
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results."""
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each."""
 
 
 @dataclass(frozen=True)
@@ -109,19 +110,20 @@ class Removal:
             return None
         return removal_statement(row.table)
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results.
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each.
 
         While the retention period lasts, nothing runs: each try of Delta adds a commit.
         """
         if waits(planned.before) and not planned.before.tracked:
             end = end_of_retention(spark, planned.table)
             if end is not None and datetime.now().astimezone() < end:
-                return ()
-        tracking = UsageTracking(spark, planned.table)
-        return tracking.remove_column_mapping(until=self.until, progress=watch).done
+                return
+        if self.until == UNMAPPED and planned.cost == COPY:
+            _copy(spark, planned, watch, ran)
+            return
+        tracking = UsageTracking(spark, planned.table, ran=ran)
+        tracking.remove_column_mapping(until=self.until, progress=watch)
 
 
 @dataclass(frozen=True)
@@ -168,12 +170,10 @@ class Alignment:
         """Returns None: an alignment has several statements."""
         return None
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results."""
-        tracking = UsageTracking(spark, planned.table)
-        return tracking.align_names(to_name_mode=self.to_name_mode, progress=watch).done
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each."""
+        tracking = UsageTracking(spark, planned.table, ran=ran)
+        tracking.align_names(to_name_mode=self.to_name_mode, progress=watch)
 
 
 @dataclass(frozen=True)
@@ -206,19 +206,30 @@ class Tracking:
         """Returns the statement; None to track, as Delta would commit it on a tracked table too."""
         return None if self.wanted else self._statement(planned.before.table)
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
         """Reads the table, and runs the statement if another writer has not run it before."""
         table = NamedTable(spark, planned.table)
         row = table.row()
-        if row["tracked"] == self.wanted:
-            return ()
-        runner = StatementRunner(spark, table.row, progress=None)
-        return (runner.run(self._statement(row["sqlName"]), row["version"]),)
+        if row["tracked"] != self.wanted:
+            runner = StatementRunner(spark, table.row, progress=None, ran=ran)
+            runner.run(self._statement(row["sqlName"]), row["version"])
 
     def _statement(self, table: str) -> str:
         return set_statement(table, TRACKED) if self.wanted else drop_statement(table)
+
+
+def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+    """Runs the statement that copies the files of a table.
+
+    The runner reads the table before and afterwards, so its stages need not be read here: many
+    small tables take longer to read than to copy.
+    """
+    version = planned.before.version
+    assert version is not None
+    statement = removal_statement(sql_name(spark, planned.table))
+    runner = StatementRunner(spark, NamedTable(spark, planned.table).row, watch, ran=ran)
+    with copying(spark):
+        runner.run(statement, version, planned)
 
 
 def waits(row: SurveyedTable) -> bool:

@@ -32,7 +32,7 @@ class LakehouseProgress:
         rate: The bytes per second of the phase; None if no bytes are done.
         seconds_left: The expected seconds until the end of the phase; None if not known.
         running: The tables that run, in the order in which they began.
-        finished: Whether the last table has ended.
+        finished: Whether the last table of the phase has ended.
     """
 
     phase: str

@@ -50,7 +50,7 @@ class Running:
     bytes_done: int = 0
     _begun: set[str] = field(default_factory=set)
     _statement: str | None = None
-    _statements: tuple[StatementResult, ...] = ()
+    _statements: list[StatementResult] = field(default_factory=list)
     _leftovers: UnnamedCopies | None = None
     _refused: str | None = None
 
@@ -81,7 +81,7 @@ class Running:
             started=started,
             seconds=seconds,
             statement=self._statement,
-            statements=self._statements,
+            statements=tuple(self._statements),
             leftovers=self._leftovers,
             error=error,
             cancelled=self.stopped() if _is_stop(error) else None,
@@ -104,7 +104,7 @@ class Running:
         statement = None if VARIABLE in planned.table else self.goal.statement(planned)
         self._require_running()
         if statement is None:
-            self._statements = tuple(self.goal.run(self.spark, planned, self._watch))
+            self.goal.run(self.spark, planned, self._watch, self._statements.append)
         else:
             self._statement = statement
             run(self.spark, statement)

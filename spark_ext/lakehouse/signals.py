@@ -92,6 +92,9 @@ def receiving_signals() -> Iterator[Interrupts]:
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number in _SIGNALS:
         signal.signal(number, interrupts)
+    outer = before[signal.SIGINT]
+    if isinstance(outer, Interrupts) and interrupts.received is None:
+        interrupts.received = outer.received  # it arrived before this body
     try:
         yield interrupts
     finally:

@@ -49,6 +49,7 @@ _COPY_COLUMN = (
     " with other names, copy the values with UPDATE, and drop the old columns."
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them."
+_DESCRIBED = 'The section "Reasons" of the page "Remove column mapping" describes each reason.'
 _SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
 # The reasons for copies or rewrites of files if the stage is not blocked.
 _OF_FILES = {
@@ -166,7 +167,7 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
 
 def what_to_do_or_read(reasons: Iterable[Reason]) -> str:
     """Returns what to do, or the page that describes the reasons if nothing is known."""
-    return what_to_do(reasons) or "The section Reasons of docs/removal.md describes each reason."
+    return what_to_do(reasons) or _DESCRIBED
 
 
 def other_features(features: Iterable[str]) -> tuple[Reason, ...]:

@@ -17,6 +17,7 @@ from spark_ext.__main__ import main
 from spark_ext.errors import NotACertificateError
 from tests.integration.erasures import (
     MARKER,
+    SHORT,
     clean_up_log,
     footers_and_log,
     only,
@@ -154,6 +155,29 @@ def test_certificate_keeps_the_proof_of_runs_that_read_other_tables_or_failed(
     again = only(report(table, previous=file))
     assert again.earlier is not None
     assert [column.path for column in again.earlier.columns] == ["ssn"]
+
+
+def test_certificate_of_a_live_column_does_not_prove_its_drop(table: Table, tmp_path: Path) -> None:
+    table.create("id INT, ssn STRING", NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    file = tmp_path / "ssn.json"
+    first = report(table)
+    Certificate.of(first).write(file)
+    assert only(first).verdict == "LIVE"
+
+    table.alter("RENAME COLUMN ssn TO token")
+    table.usage.remove_column_mapping(progress=None)
+    table.spark.sql(f"VACUUM {table.name}")
+    clean_up_log(table)
+
+    # No file and no version has the name, and the table has the data.
+    assert "ssn" not in footers_and_log(table)
+    assert table.rows() == [(1, MARKER)]
+    assert verdict(table) == "NEVER_HAD"
+    found = only(report(table, previous=file))
+    assert found.verdict == "UNKNOWN"
+    assert found.erasure is not None
+    assert found.erasure.unnamed_columns == ()
 
 
 def test_earlier_certificate_of_another_table_proves_nothing(table: Table, tmp_path: Path) -> None:

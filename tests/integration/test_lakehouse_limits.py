@@ -123,6 +123,8 @@ def test_no_table_begins_after_the_failures(
         )
 
     assert outcomes(report) == expected, report.text()
+    limited = [each.reasons for each in report.of("NOT_BEGUN")]
+    assert limited == [("BUDGET_OF_ERRORS",)] * expected.count("NOT_BEGUN")
     assert "disk is odd" in str(report.tables[0].message)
     assert report.tables[0].error == "USAGE_TRACKING_COPY_FAILED"
     assert tables[0].rows() == ROWS

@@ -16,7 +16,7 @@ from tests.schedules.table_acts import ALIGN, REMOVE_MAPPING, REORG
 from tests.schedules.weighed import CELLS, cell_of, planned, schedule
 from tests.support.held_statement import Step
 
-LEAST = 10
+LEAST = 12
 ROOT = Path(__file__).parents[2]
 DIGEST = "from tests.schedules.test_plans import digest; print(digest())"
 
@@ -26,7 +26,7 @@ def digest() -> str:
     return hashlib.sha256(texts.encode()).hexdigest()
 
 
-def test_each_fault_meets_each_phase_ten_times_in_a_thousand_schedules() -> None:
+def test_each_fault_meets_each_phase_more_than_ten_times() -> None:
     counts = planned(range(SEEDS))
 
     assert counts.keys() == {cell_of(phase, fault) for phase, fault in CELLS}

@@ -300,8 +300,33 @@ def test_older_file_of_the_log_names_the_column_in_its_schema() -> None:
 
     found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
 
-    assert found.verdict == "ERASED"
+    # The column may have been renamed, and have another physical name after a removal.
+    assert found.verdict == "UNKNOWN"
     assert found.names_in_log == (NameInLog("b", 0, None, "SCHEMA"),)
+    drop = forgotten(log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE)), 1, columns='["b"]')
+    assert asked(folder(drop, log_files=(older,))).verdict == "ERASED"
+
+
+def test_column_of_an_older_schema_is_live_under_its_new_name() -> None:
+    before, after = (table({"a": "1 a", name: f"2 {UUID}"}, "name", "true") for name in "bc")
+    whole = log(("CREATE TABLE", before), ("RENAME COLUMN", after), ("WRITE", after))
+    older = logged("other", version=0, under=None, schemas=(json.dumps(before.schema),))
+
+    found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
+
+    assert (found.verdict, found.names_in_log) == ("LIVE", ())
+    assert [(live.path, live.former_paths) for live in found.live_columns] == [("c", ("b",))]
+
+
+def test_commit_that_drops_a_struct_drops_the_fields_of_its_older_schema() -> None:
+    both = table({"a": "1 a", "s": {"column": "2 s", "struct": {"b": "3 b"}}}, "name", "false")
+    older = logged("other", version=0, under=None, schemas=(json.dumps(both.schema),))
+    cut = forgotten(log(("CREATE TABLE", both), ("DROP COLUMNS", ONE)), 1, columns='["s"]')
+
+    found = asked(folder(cut, log_files=(older,)))
+
+    assert found.verdict == "ERASED"
+    assert [(name.path, name.source) for name in found.names_in_log] == [("s.b", "DROP COLUMNS")]
 
 
 @pytest.mark.parametrize("kind", [LIVE, REMOVED, UNTRACKED])

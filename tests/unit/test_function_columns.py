@@ -25,6 +25,7 @@ def in_java() -> set[str]:
 def test_sql_has_every_function_of_the_rule_process() -> None:
     # Java makes the rows of the other functions.
     assert in_java() - FUNCTIONS.keys() == {
+        "column_mapping_commits",
         "column_mapping_copies",
         "column_mapping_named_table",
         "column_mapping_tables",

@@ -148,6 +148,7 @@ AGAIN = "the same call again"
 REPAIR = "unblock or repair the tables, and then the same call again"
 MORE = "the same call with more bytes"
 FROM = "from 2026-11-28 07:01:00+02:00 on"
+SEARCH = "check the catalog and the names: no table was found. Then the same call again"
 WAITING = result("WAITING", come_back=LATER)
 BLOCKED = result("BLOCKED")
 
@@ -166,6 +167,7 @@ BLOCKED = result("BLOCKED")
         ([result("WAITING")], {}, AGAIN, None, 500),
         ([WAITING, result("FAILED")], {}, f"{AGAIN}, and once more {FROM}", None, 500),
         ([BLOCKED, result("UNREADABLE")], {}, REPAIR, None, 500),
+        ([], {}, SEARCH, None, 500),
         # A table that alone exceeds the budget would never begin.
         ([result("NOT_BEGUN", size_in_bytes=500, **BYTES)], {}, AGAIN, None, 500),
         (
@@ -201,7 +203,7 @@ def test_next_call_of_a_report_continues_it(
     assert (sums["nextCall"]["earliest"] is None) == (earliest is None)
 
 
-@pytest.mark.parametrize("outcomes", [["DONE", "ALREADY_DONE"], ["DONE_BY_ANOTHER"], []])
+@pytest.mark.parametrize("outcomes", [["DONE", "ALREADY_DONE"], ["DONE_BY_ANOTHER"]])
 def test_complete_report_has_no_next_call(outcomes: list[str]) -> None:
     report = LakehouseReport("track", ("sales",), tuple(map(result, outcomes)), call=CALL)
 

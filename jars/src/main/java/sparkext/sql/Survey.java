@@ -85,7 +85,7 @@ final class Survey {
     ListedTables.Listing listing = ListedTables.in(session, where);
     List<Wanted> wanted =
         listing.tables().stream()
-            .filter(table -> table.kind() == null || table.kind() == ListedTables.Kind.DELTA)
+            .filter(table -> table.failure() != null || table.kind() == ListedTables.Kind.DELTA)
             .map(
                 table ->
                     new Wanted(

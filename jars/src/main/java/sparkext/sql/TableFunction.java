@@ -25,6 +25,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.common.UsageTrackingException;
+import sparkext.delta.HiddenFolders;
 import sparkext.delta.UsageTrackingFeature;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
@@ -62,6 +63,10 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           of("column_mapping_history", null, TableFunction::metadata),
           of("column_mapping_status", null, TableFunction::metadata),
           new TableFunction("column_mapping_copies", null, TableFunction::copies),
+          new TableFunction(
+              "column_mapping_commits",
+              new Option("version", DataTypes.LongType, -1L),
+              TableFunction::commits),
           of("column_mapping_dropped", null, TableFunction::folder),
           of(
               "column_mapping_erasure",
@@ -160,7 +165,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       throws IOException {
     Snapshot snapshot = table.snapshot();
     Metadata metadata = snapshot.metadata();
-    TableFolder folder = StagedCommits.reading(session, snapshot).folder();
+    TableFolder folder =
+        StagedCommits.reading(session, snapshot).folder(new HiddenFolders(metadata));
     return new Question.TableQuestion(
         table.sqlName(),
         folder.log(),
@@ -202,6 +208,13 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static FoundTables copies(SparkSession session, String name, Object none) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(COPIES, table.relations(), () -> copies(session, table));
+  }
+
+  /** Answers a call over many tables, which looks for the commits of its statements. */
+  private static FoundTables commits(SparkSession session, String name, Object version) {
+    NamedTable table = NamedTable.byName(session, name);
+    return new FoundTables(
+        NewerCommits.SCHEMA, table.relations(), () -> NewerCommits.of(table, (long) version));
   }
 
   private static Relation copies(SparkSession session, NamedTable table) throws IOException {
