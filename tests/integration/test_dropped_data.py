@@ -27,6 +27,7 @@ from tests.integration.foreign_lines import (
 )
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
+from tests.support.odd_disk import OddDisk
 from tests.support.pages import commands
 from tests.support.releases import PURGES
 from tests.support.removal import local
@@ -422,6 +423,63 @@ def test_untracked_file_with_name_of_deletion_vector_is_unknown(table: Table) ->
     (found,) = dropped(table).columns
 
     assert (found.unknown_files.num_files, found.gone) == (1, False)
+
+
+def test_vacuum_ignores_the_folder_of_a_former_partition_column(table: Table) -> None:
+    table.create("id INT, _p STRING", *SHORT, partitioned_by="_p")
+    table.insert(f"(1, '{MARKER}')")
+    (folder,) = table.path.glob("_p=*")
+    table.overwrite("SELECT 2 AS id")
+    table.vacuum_at_once()
+
+    steps = [step.step for step in column(table, "_p").steps]
+
+    assert list(folder.glob("*.parquet"))
+    assert "VACUUM" not in steps
+    assert steps[-1] == "BY HAND"
+
+
+def test_folder_that_vacuum_deletes_meanwhile_is_omitted(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    table = Table(spark, tmp_path / "t", f"delta.`odd:{tmp_path / 't'}`")
+    top_level(table)
+    folder = table.path / "secret=1"
+    folder.mkdir()
+    (folder / "part-0.parquet").write_text(MARKER)
+    disk.delete_after_listing(folder)
+
+    assert column(table, "secret").unknown_files == FileCount()
+    assert not folder.exists()
+
+
+def test_checkpoint_that_log_cleanup_deletes_meanwhile_is_omitted(table: Table) -> None:
+    table.create("id INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '1'")
+    table.insert("(1)")
+    table.insert("(2)")
+    log = table.path / "_delta_log"
+    # Delta would list the log first, so the JVM's classes are called.
+    jvm: Any = table.spark._jvm
+    session: Any = table.spark._jsparkSession
+    delta = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, str(table.path))
+    hidden = jvm.sparkext.delta.HiddenFolders(delta.update(False, none(jvm), none(jvm)).metadata())
+
+    def reading() -> Any:
+        conf = session.sessionState().newHadoopConf()
+        return jvm.sparkext.log.TableReading(
+            session, conf, delta.dataPath(), jvm.java.util.ArrayList()
+        )
+
+    for read in (lambda of: of.folder(hidden).log(), lambda of: of.liveFiles(None)):
+        listed = reading()
+        for file in log.glob(f"*{1:020}.checkpoint*"):
+            file.unlink()
+        assert read(listed).lastVersion() == 2
+        shutil.copy(*(log / f"{version:020}.checkpoint.parquet" for version in (2, 1)))
+
+
+def none(jvm: Any) -> Any:
+    return jvm.scala.Option.empty()
 
 
 def test_other_files_in_the_log_are_unknown(table: Table) -> None:
