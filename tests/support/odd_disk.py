@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.support.java_sources import compiled_jar
+from tests.support.java_sources import storage_jar
 
 SOURCE = Path(__file__).with_name("OddFileSystem.java")
 LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
@@ -16,7 +16,7 @@ LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
 
 def odd_jar(home: Path) -> Path:
     """Compiles the storage."""
-    return compiled_jar(home, [SOURCE])
+    return storage_jar(home, SOURCE)
 
 
 def with_odd_disk(builder: SparkSession.Builder) -> SparkSession.Builder:
