@@ -150,7 +150,7 @@ def _code_of(report: LakehouseReport) -> int:
     from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
 
     outcomes = {each.outcome for each in report.tables}
-    is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
+    is_planned = report.dry_run and bool(outcomes) and outcomes <= {PLANNED, ALREADY_DONE}
     return REACHED if report.complete or is_planned else NOT_REACHED
 
 
