@@ -83,6 +83,18 @@ def drop_and_add_first(table: Table) -> None:
     remove_mapping(table)
 
 
+def test_stream_is_refused_when_the_table_was_replaced_after_the_removal(
+    table: Table, tmp_path: Path
+) -> None:
+    """REPLACE gives the table another id."""
+    stream = Stream(used(table), tmp_path / "s", ignoreChanges="true")
+    stream.run()
+    remove_mapping(table)
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} USING delta AS SELECT 9 AS k, 900 AS b")
+
+    stream.assert_refused("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE")
+
+
 def test_stream_is_refused_when_a_clone_replaced_the_table_after_the_removal(
     table: Table, tmp_path: Path
 ) -> None:
