@@ -349,6 +349,34 @@ def test_report_has_the_statements_before_the_one_that_failed(session: Session) 
     assert [each.statement for each in result.statements] == [f"STATEMENT 0 {A.table}"]
 
 
+class MetadataChangedException(Exception):
+    """Has the name of Delta's error."""
+
+
+@pytest.mark.parametrize(("conflicts", "outcome"), [(1, "DONE"), (99, "FAILED")])
+def test_goal_continues_after_a_conflict_with_another_driver(
+    session: Session, conflicts: int, outcome: str
+) -> None:
+    def fail(statement: str) -> None:
+        if statement.startswith("STATEMENT 1"):
+            if len(session.statements) > 2 * conflicts:
+                session.rows[A.table] = done(A)
+                return
+            raise MetadataChangedException
+
+    session.before = fail
+    run = runner(session, goal=TwoStatements("unmapped"), rows=(A,))
+
+    run.run()
+
+    result = run.results[A.table]
+    expected = {"FAILED": (6, "MetadataChangedException"), "DONE": (2, None)}
+    assert (result.outcome, len(session.statements) // 2, result.error) == (
+        outcome,
+        *expected[outcome],
+    )
+
+
 # Calls.
 
 
