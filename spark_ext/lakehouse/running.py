@@ -95,7 +95,8 @@ class Running:
 
     def _run(self, replan: Callable[[Running, PlannedTable], str | None] | None) -> None:
         if replan is not None:
-            now = self.goal.plan(rows_or_errors(self.spark, [self.planned.table])[0])
+            (row,) = rows_of(self.spark, [self.planned.table])  # raises if it is cancelled
+            now = self.goal.plan(row)
             if now.action != RUN:
                 return
             self._refused = replan(self, now)

@@ -245,6 +245,27 @@ def test_only_a_cancellation_counts_as_cancelled(
     assert outcomes(run) == [expected, "NOT_BEGUN"]
 
 
+def test_cancelled_reading_before_a_statement_counts_as_cancelled(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupts = Interrupts()
+
+    def rows_of(spark: Session, names: list[str]) -> list[SurveyedTable]:
+        if interrupts.received is None:
+            interrupts.received = signal.SIGINT
+            session.wait_for_cancellation()
+            raise CANCELLATION
+        return [spark.rows[name] for name in names]
+
+    monkeypatch.setattr(running, "rows_of", rows_of)
+    run = runner(session, budget=Budget(max_bytes=1000), interrupts=interrupts)
+
+    run.run()
+
+    assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
+    assert session.statements == []
+
+
 def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:
     def wait(statement: str) -> None:
         run.budget.max_seconds = 0
