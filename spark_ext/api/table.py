@@ -228,7 +228,8 @@ class UsageTracking:
         Returns:
             The three stages; `done` has the result of each statement. Every stage up to `until` is
             `reached`, except a stage that waits for Delta's retention period: it has `reasons`,
-            and the rest of its `statements` has not run. Only a dry run returns blocked stages.
+            and the rest of its `statements` has not run. A later stage may be blocked. Only a dry
+            run returns blocked stages up to `until`.
 
         Raises:
             ValueError: `until` is not a stage.

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.report import LakehouseReport
 
 REACHED, NOT_REACHED = 0, 1
-_CODES = "; exit code 0 if every table has reached this, 1 if not, 2 if the call is wrong"
+_CODES = (
+    "; exit code 1 if a table has not reached this or no table was found, 2 if the call is wrong"
+)
 _SESSION = {
     # Small tables do not wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
@@ -148,7 +150,7 @@ def _code_of(report: LakehouseReport) -> int:
     from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
 
     outcomes = {each.outcome for each in report.tables}
-    is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
+    is_planned = report.dry_run and bool(outcomes) and outcomes <= {PLANNED, ALREADY_DONE}
     return REACHED if report.complete or is_planned else NOT_REACHED
 
 

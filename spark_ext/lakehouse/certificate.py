@@ -196,17 +196,24 @@ def earlier_certificate(
         file, found = "certificate", json.loads(previous.json())
     else:
         file = os.fspath(previous)
-        found = _content(file, Path(file).read_text(encoding="utf-8"))
+        found = _content(file, Path(file).read_bytes())
     if found.get("column") != column:
         problem = f"It is about the column {found.get('column')!r} and not {column!r}."
         raise NotACertificateError(file=file, problem=problem)
-    now = ({"time": found["time"], **table} for table in found["tables"])
-    return EarlierCertificate((*now, *found["earlier"]))
-
-
-def _content(file: str, text: str) -> dict[str, Any]:
-    in_html = _IN_HTML.search(text)
     try:
+        now = [{"time": found["time"], **table} for table in found["tables"]]
+        earlier = EarlierCertificate((*now, *found["earlier"]))
+        earlier.require_values()
+    except (AttributeError, KeyError, TypeError) as lacking:
+        problem = f"It lacks a value of a certificate: {lacking!r}."
+        raise NotACertificateError(file=file, problem=problem) from lacking
+    return earlier
+
+
+def _content(file: str, content: bytes) -> dict[str, Any]:
+    try:
+        text = content.decode()
+        in_html = _IN_HTML.search(text)
         found = json.loads(text if in_html is None else in_html[1])
     except ValueError as error:
         raise NotACertificateError(file=file, problem=f"It is not valid JSON: {error}.") from error

@@ -89,6 +89,10 @@ class EarlierCertificate:
                 found[table_id] = EarlierFinding(known.time, version, columns)
         return found
 
+    def require_values(self) -> None:
+        """Raises a KeyError, or another error, if the entries lack a value that is read later."""
+        _ = self.findings, self.not_replaced_by({})
+
     def of(self, table_id: str | None) -> EarlierFinding | None:
         """Returns the finding for the table with an id; None if there is none."""
         return None if table_id is None else self.findings.get(table_id)

@@ -197,26 +197,31 @@ def _with_statement(
 
 
 def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
-    """Returns the removals since a version until the end of our statement, which is the last one.
+    """Returns our removal since a version, or also those of others if ours is not the first one.
 
-    A statement that removes column mapping from a table without it commits a removal, too.
+    A statement that removes column mapping from a table without it commits a removal, too. So a
+    single removal is ours. Of several, the first one is ours if it alone is as old as the run:
+    the clock of the storage may differ.
     """
-    ended = attempt.started + attempt.seconds
     commits = commits_since(spark, attempt.planned.table, version)
-    removals = (each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING)
-    return [each for each in removals if each["timestamp"].timestamp() <= ended]
+    removals = [each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING]
+    ended = attempt.started + attempt.seconds
+    of_run = [
+        each for each in removals if int(attempt.started) <= each["timestamp"].timestamp() <= ended
+    ]
+    return of_run if of_run == removals[-1:] else removals
 
 
 def _has_commits_of_the_run(spark: SparkSession, attempt: Attempt) -> bool:
-    """Returns whether a commit is as old as the run; true if the history is not known.
+    """Returns whether a commit is newer than the start of the run, or the history is not known.
 
     A statement may be cancelled after its commit, and a commit does not say which driver wrote it.
+    The end of the run is no limit, because the clock of the storage may be ahead.
     """
     table = attempt.planned
     commits = commits_since(spark, table.table, table.before.version or 0)
-    ended = attempt.started + attempt.seconds
     times = [each["timestamp"].timestamp() for each in commits]
-    return not commits or any(int(attempt.started) <= at <= ended for at in times)
+    return not commits or any(int(attempt.started) <= at for at in times)
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

@@ -108,7 +108,9 @@ class Runner:
         failure = self._workers.failure
         with self._changed:
             for planned in self.waiting:
-                reason = self._refusals.get(planned.table) or self._stopped or CALL_FAILED
+                reason = self._refusals.get(planned.table)
+                if reason in (None, BYTES):  # bytes might have become free
+                    reason = self._stopped or reason or CALL_FAILED
                 self.results[planned.table] = not_begun(planned, reason, failure)
             begun = [each.planned for each in self._running]
             for planned in (*begun, *(each.planned for each in self._ended)):

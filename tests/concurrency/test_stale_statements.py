@@ -25,7 +25,7 @@ from tests.support.name_changes import (
 )
 from tests.support.prepared import made_once
 from tests.support.releases import since_delta_4_1
-from tests.support.variants import crossed
+from tests.support.variants import crossed, in_matrix
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
@@ -240,10 +240,16 @@ def test_insert_is_rebased_when_mapping_was_enabled(table: Table) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    ("change", "step"), crossed([swap, drop_and_add], [Step.PREPARE, Step.COMMIT])
+    ("change", "step", "operation"),
+    [
+        (swap, Step.PREPARE, "RESTORE"),
+        (drop_and_add, Step.COMMIT, "RESTORE"),
+        (drop_and_add, Step.COMMIT, ""),
+        *in_matrix((swap, Step.COMMIT, "OTHER"), (drop_and_add, Step.PREPARE, "RESTORE")),
+    ],
 )
 def test_insert_conflicts_with_a_restore_of_other_columns(
-    table: Table, change: Change, step: Step
+    table: Table, change: Change, step: Step, operation: str
 ) -> None:
     create(table)
     version = table.log.version
@@ -254,6 +260,7 @@ def test_insert_conflicts_with_a_restore_of_other_columns(
 
     with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), step) as held:
         table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+        table.log.rename_operation(operation)
         error = held.release()
 
     assert error is not None

@@ -27,6 +27,7 @@ from tests.integration.foreign_lines import (
 )
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
+from tests.support.odd_disk import OddDisk
 from tests.support.pages import commands
 from tests.support.releases import PURGES
 from tests.support.removal import local
@@ -424,6 +425,63 @@ def test_untracked_file_with_name_of_deletion_vector_is_unknown(table: Table) ->
     assert (found.unknown_files.num_files, found.gone) == (1, False)
 
 
+def test_vacuum_ignores_the_folder_of_a_former_partition_column(table: Table) -> None:
+    table.create("id INT, _p STRING", *SHORT, partitioned_by="_p")
+    table.insert(f"(1, '{MARKER}')")
+    (folder,) = table.path.glob("_p=*")
+    table.overwrite("SELECT 2 AS id")
+    table.vacuum_at_once()
+
+    steps = [step.step for step in column(table, "_p").steps]
+
+    assert list(folder.glob("*.parquet"))
+    assert "VACUUM" not in steps
+    assert steps[-1] == "BY HAND"
+
+
+def test_folder_that_vacuum_deletes_meanwhile_is_omitted(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    table = Table(spark, tmp_path / "t", f"delta.`odd:{tmp_path / 't'}`")
+    top_level(table)
+    folder = table.path / "secret=1"
+    folder.mkdir()
+    (folder / "part-0.parquet").write_text(MARKER)
+    disk.delete_after_listing(folder)
+
+    assert column(table, "secret").unknown_files == FileCount()
+    assert not folder.exists()
+
+
+def test_checkpoint_that_log_cleanup_deletes_meanwhile_is_omitted(table: Table) -> None:
+    table.create("id INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '1'")
+    table.insert("(1)")
+    table.insert("(2)")
+    log = table.path / "_delta_log"
+
+    for read in (in_folder, lambda reading: reading.liveFiles(None)):
+        listed = listed_log(table)
+        for file in log.glob(f"*{1:020}.checkpoint*"):
+            file.unlink()
+        assert read(listed).lastVersion() == 2
+        shutil.copy(*(log / f"{version:020}.checkpoint.parquet" for version in (2, 1)))
+
+
+def listed_log(table: Table) -> Any:
+    """Returns the reading of a log, which the JVM has listed."""
+    session: Any = table.spark._jsparkSession
+    jvm: Any = table.spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
+    hadoop = session.sessionState().newHadoopConf()
+    return jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+
+
+def in_folder(reading: Any) -> Any:
+    """Returns the log with all files of a folder that has no hidden ones."""
+    jvm: Any = SparkSession.active()._jvm
+    return reading.folder(jvm.java.util.function.Predicate.isEqual("hidden")).log()
+
+
 def test_other_files_in_the_log_are_unknown(table: Table) -> None:
     top_level(table)
     (table.path / "_delta_log" / "00000000000000000001.json.bak").write_text(MARKER)
@@ -649,14 +707,10 @@ def test_audit_and_erasure_read_the_same_statistics_when_a_checkpoint_has_struct
     table.insert(f"(1, '{MARKER}')")
     table.insert(f"(2, '{MARKER}')")
     table.alter("DROP COLUMN secret")
-    session: Any = table.spark._jsparkSession
-    jvm: Any = table.spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
-    hadoop = session.sessionState().newHadoopConf()
-    reading = jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+    reading = listed_log(table)
 
     audited = reading.liveFiles(None).files()
-    erased = [file for file in reading.folder().log().files() if file.kind() == "live"]
+    erased = [file for file in in_folder(reading).files() if file.kind() == "live"]
 
     for files in (audited, erased):
         assert sum(file.numFiles() for file in files) == 2

@@ -20,9 +20,9 @@ from tests.schedules.faults import SCHEME, LateStorage
 from tests.schedules.schedule import NAMES, Fault, Move, Schedule, Strike
 from tests.schedules.table_kinds import Original, Originals
 from tests.support.held_statement import Step, observed
+from tests.support.table_log import USER_METADATA
 from tests.support.waiting import PATIENCE
 
-SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
 BLOCKED = 15.0
 """The seconds after which an actor counts as blocked by an actor that is held."""
 
@@ -67,6 +67,21 @@ class Run:
     first_version: int
     statements: list[StatementRun]
     blocked: list[Move] = field(default_factory=list)
+    held: list[Move] = field(default_factory=list)
+    """The moves at whose step an actor was held."""
+
+    @property
+    def has_met(self) -> bool:
+        """Whether the first statement was held where the schedule says, and the fault struck."""
+        strike, first = self.schedule.strike, self.schedule.moves[0]
+        return (
+            strike is not None
+            and (first.until is None or first in self.held)
+            and any(
+                statement.fault is strike.fault and statement.actor == strike.after.actor
+                for statement in self.statements
+            )
+        )
 
 
 class ScheduleRunner:
@@ -123,6 +138,7 @@ class ScheduleRunner:
         finally:
             for actor in actors.values():
                 actor.end()
+                run.held += actor.held
             self._storage.disarm()
 
 
@@ -140,11 +156,11 @@ def newest_version(path: Path) -> int:
     return max(int(entry.stem) for entry in (path / "_delta_log").glob("[0-9]" * 20 + ".json"))
 
 
-def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original) -> None:
-    """Runs the first statement of a schedule to its step and holds it, or runs it to its end."""
+def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original) -> bool:
+    """Runs the first statement of a schedule to its step, and returns whether it is held there."""
     stage = Stage(_session(spark), path, str(path), schedule.kind, original)
     statement = StatementRun(schedule.scripts[0][0], 1, 0)
-    _Actor(stage, [statement], lambda: 0, None, LateStorage(spark)).go(schedule.moves[0])
+    return _Actor(stage, [statement], lambda: 0, None, LateStorage(spark)).hold(schedule.moves[0])
 
 
 class _Actor:
@@ -170,6 +186,7 @@ class _Actor:
         self._has_ended = False
         self._thread: threading.Thread | None = None
         self._current: StatementRun | None = None
+        self.held: list[Move] = []
 
     def go(self, until: Move) -> bool:
         """Returns whether the actor is held or has ended. Otherwise it waits for another actor."""
@@ -185,6 +202,12 @@ class _Actor:
         else:
             self._may_run.set()
         return self._is_held.wait(BLOCKED)
+
+    def hold(self, until: Move) -> bool:
+        """Returns whether the actor is held. Otherwise it has ended."""
+        self.go(until)
+        assert self._is_held.wait(PATIENCE), f"never gets to {until}: {self._current}"
+        return bool(self.held)
 
     def end(self) -> None:
         self._is_free = True
@@ -208,7 +231,7 @@ class _Actor:
             self._is_held.set()
 
     def _do(self, statement: StatementRun) -> None:
-        self._stage.spark.conf.set(SIGNATURE, statement.signature)
+        self._stage.spark.conf.set(USER_METADATA, statement.signature)
         statement.known_version = newest_version(self._stage.path)
         statement.began = self._tick()
         if self._strike and self._strike.after.until is None:
@@ -226,6 +249,7 @@ class _Actor:
         part = self._stage.part
         if self._until and self._until.is_at(step, part) and not self._is_free:
             self._may_run.clear()
+            self.held.append(self._until)
             self._is_held.set()
             self._may_run.wait()
         if self._strike and self._strike.after.is_at(step, part):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays schedules for a given time: `python -m tests.schedules.soak 0-999 --minutes 30`."""
+"""Plays schedules for a given time: `python -m tests.schedules.soak 0-1199 --minutes 30`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.sessions import small_session, with_one_driver, without_clust
 def main() -> int:
     """Prints findings and the faults that met each phase, and returns 1 if there are findings."""
     parser = argparse.ArgumentParser(prog="python -m tests.schedules.soak")
-    parser.add_argument("seeds", nargs="?", default="0-999", help="such as 3,5-8")
+    parser.add_argument("seeds", nargs="?", default="0-1199", help="such as 3,5-8")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start none after it")
     parser.add_argument("--report", type=Path, help="a JSON file of the seeds and the faults")
     options = parser.parse_args()

@@ -17,6 +17,8 @@ from tests.support.custom_sessions import our_jar, resolved_jars
 
 SEEDS = 90
 BATCH = 30
+HELD = 0.9
+"""The share of the statements that have to be held when their driver is killed."""
 
 
 @pytest.mark.matrix  # each driver is a JVM
@@ -30,8 +32,9 @@ def test_schedules_with_a_killed_driver_have_no_finding(
         for seed in seeds
     }
     versions = {seed: newest_version(tmp_path / str(seed)) for seed in seeds}
-    hold_and_kill(tmp_path, [*resolved_jars(spark), our_jar()], originals)
+    held = hold_and_kill(tmp_path, [*resolved_jars(spark), our_jar()], originals)
 
+    assert len(held) >= HELD * BATCH, f"not held: {[*map(killed_schedule, {*seeds} - held)]}"
     findings = []
     for seed in seeds:
         path = tmp_path / str(seed)

@@ -27,10 +27,15 @@ def compiled_jar(folder: Path, sources: Sequence[Path], jars: Iterable[str] = ()
     return jar
 
 
+def storage_jar(folder: Path, source: Path) -> Path:
+    """Compiles a subclass of `LocalStorage`."""
+    return compiled_jar(folder, [source, Path(__file__).with_name("LocalStorage.java")])
+
+
 def add_storage(spark: SparkSession, scheme: str, source: Path, home: Path) -> None:
     """Adds a storage to a running session, whose driver and executors share one JVM."""
     jvm: Any = spark._jvm
-    spark.sql(f"ADD JAR '{compiled_jar(home, [source])}'")
+    spark.sql(f"ADD JAR '{storage_jar(home, source)}'")
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     hadoop.setClassLoader(spark._jsparkSession.sharedState().jarClassLoader())
     hadoop.set(f"fs.{scheme}.impl", source.stem)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.support.java_sources import compiled_jar
+from tests.support.java_sources import storage_jar
 
 SOURCE = Path(__file__).with_name("OddFileSystem.java")
 LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
@@ -16,7 +16,7 @@ LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
 
 def odd_jar(home: Path) -> Path:
     """Compiles the storage."""
-    return compiled_jar(home, [SOURCE])
+    return storage_jar(home, SOURCE)
 
 
 def with_odd_disk(builder: SparkSession.Builder) -> SparkSession.Builder:
@@ -43,6 +43,10 @@ class OddDisk:
     def hold(self) -> None:
         """Delays closing the next data file until `release`."""
         (self._folder / "gate").touch()
+
+    def delete_after_listing(self, path: Path) -> None:
+        """Deletes a path as soon as its parent is listed."""
+        (self._folder / "deleted-after-listing").write_text(str(path))
 
     def release(self) -> None:
         (self._folder / "gate").unlink(missing_ok=True)

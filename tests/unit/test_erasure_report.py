@@ -305,19 +305,29 @@ def test_only_steps_of_columns_with_the_name_are_applied() -> None:
     assert due(replace(found, columns=(dropped("b", by_catalog),))) == []
 
 
+WRITTEN = json.loads(Certificate.of(report(of("ERASED"))).json())
+
+
 @pytest.mark.parametrize(
-    ("text", "column"),
-    [("no JSON", "b"), ("{}", "b"), ("[]", "b"), (None, "c"), (None, None), ("format", "b")],
+    ("content", "column"),
+    [
+        (b"no JSON", "b"),
+        (b"\xff", "b"),
+        ({}, "b"),
+        ([], "b"),
+        (WRITTEN, "c"),
+        (WRITTEN, None),
+        ({**WRITTEN, "format": 2}, "b"),
+        ({key: WRITTEN[key] for key in WRITTEN if key != "tables"}, "b"),
+        ({**WRITTEN, "tables": [{**WRITTEN["tables"][0], "erasure": {}}]}, "b"),
+        ({**WRITTEN, "earlier": ["table"]}, "b"),
+    ],
 )
 def test_file_that_is_not_a_certificate_of_the_column_is_refused(
-    tmp_path: Path, text: str | None, column: str | None
+    tmp_path: Path, content: Any, column: str | None
 ) -> None:
     file = tmp_path / "c.json"
-    written = Certificate.of(report(of("ERASED"))).json()
-    file.write_text(
-        written if text is None else written.replace('"format": 1', '"format": 2')
-        if text == "format" else text
-    )  # fmt: skip
+    file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
 
     with pytest.raises(NotACertificateError):
         earlier_certificate(file, column)

@@ -245,6 +245,19 @@ def test_report_is_written_when_a_signal_arrives_at_the_end_of_a_call() -> None:
     assert (code, written) == (0, [REPORT])
 
 
+@pytest.mark.usefixtures("ended_with_report")
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+def test_call_that_finds_no_table_has_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, dry_run: list[str]
+) -> None:
+    def nothing(*where: object, dry_run: bool = False, **options: object) -> LakehouseReport:
+        return LakehouseReport("untrack", ("sales",), (), dry_run)
+
+    monkeypatch.setattr(calls, "untrack", nothing)
+
+    assert main(["untrack", "sales", *dry_run]) == 1
+
+
 @pytest.mark.usefixtures("no_session")
 def test_error_without_a_report_ends_the_run() -> None:
     assert end_with(RuntimeError("no schema")) == (2, [], [])

@@ -26,13 +26,15 @@ from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SurveyProgress
 from spark_ext.lakehouse import calls, chosen, lookups, running
 from spark_ext.lakehouse import outcomes as outcomes_
-from spark_ext.lakehouse.budget import Budget
+from spark_ext.lakehouse.budget import BYTES, Budget
 from spark_ext.lakehouse.goals import Goal, Removal
 from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.running import Running
 from spark_ext.lakehouse.signals import Interrupts, receiving_signals
+from spark_ext.model.metadata import FileCount
+from tests.support.waiting import wait_until
 from tests.unit.connect import ConnectSession
 
 A, B, C = (
@@ -212,6 +214,8 @@ OTHER = PySparkException("full", errorClass="OUT_OF_SPACE", messageParameters={}
         (CANCELLATION, 3600, "DONE_BY_ANOTHER"),
         # The statement was cancelled after its commit.
         (CANCELLATION, 0, "DONE"),
+        # The clock of the storage is ahead.
+        (CANCELLATION, -3600, "DONE"),
         (OTHER, None, "FAILED"),
     ],
 )
@@ -264,6 +268,91 @@ def test_cancelled_reading_before_a_statement_counts_as_cancelled(
 
     assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
     assert session.statements == []
+
+
+class WithOthers(Session):
+    """Other writers commit too."""
+
+    def sql(self, statement: str) -> None:
+        super().sql(statement)
+        self.rows[A.table] = replace(self.rows[A.table], version=9)
+
+
+@pytest.mark.parametrize(
+    ("ages", "outcome", "kept"),
+    [
+        ([0], "DONE", FileCount(0, 10)),
+        # The clock of the storage is ahead.
+        ([-3600], "DONE", FileCount(0, 10)),
+        ([-3600, 3600], "DONE_BY_ANOTHER", None),
+        ([0, 0], "DONE_BY_ANOTHER", None),
+        ([0, 3600], "DONE_BY_ANOTHER", None),
+        # Another driver removes column mapping again afterwards.
+        ([-3600, 0], "DONE", FileCount(1, 10)),
+        ([], "DONE", None),
+    ],
+)
+def test_removal_of_the_run_is_found_among_those_of_others(
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    ages: list[int],
+    outcome: str,
+    kept: FileCount | None,
+) -> None:
+    committed: list[dict[str, Any]] = []
+    monkeypatch.setattr(outcomes_, "commits_since", lambda *_: committed)
+
+    def commit(statement: str) -> None:
+        for number, age in enumerate(ages):  # the newest first
+            time_ = datetime.fromtimestamp(time.time() - age)
+            metrics = {"numKeptFiles": str(number), "numKeptBytes": "10"}
+            committed.append(
+                {
+                    "operation": "REMOVE COLUMN MAPPING",
+                    "timestamp": time_,
+                    "operationMetrics": metrics,
+                }
+            )
+
+    busy = WithOthers(before=commit, rows={A.table: A})
+    run = runner(busy)
+    del run.waiting[1:]
+
+    run.run()
+
+    result = run.results[A.table]
+    assert (result.outcome, result.statements[0].kept if result.statements else None) == (
+        outcome,
+        kept,
+    )
+
+
+class NoBytesForB(Budget):
+    def refusal(self, planned: PlannedTable, seconds: float) -> str | None:
+        return BYTES if planned.table == B.table else super().refusal(planned, seconds)
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "expected"), [(True, "INTERRUPTED"), (False, "BUDGET_OF_BYTES")]
+)
+def test_signal_is_the_reason_when_a_table_still_waited_for_bytes(
+    session: Session, interrupted: bool, expected: str
+) -> None:
+    interrupts = Interrupts()
+
+    def run_until_the_signal(statement: str) -> None:
+        wait_until(lambda: B.table in run._refusals, "the refusal")
+        if interrupted:
+            interrupts.received = signal.SIGINT
+            session.wait_for_cancellation()
+            raise CANCELLATION
+
+    session.before = run_until_the_signal
+    run = runner(session, budget=NoBytesForB(), interrupts=interrupts, parallel=2)
+
+    run.run()
+
+    assert run.results[B.table].reasons == (expected,)
 
 
 def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:

@@ -51,12 +51,17 @@ final class ThriftReader {
    * @param what contains the structure
    */
   void requireKnown(String what) throws NotCopyableException {
+    if (problem() != null) {
+      throw new NotCopyableException(what + " " + problem());
+    }
+  }
+
+  /** Returns what a copy would lose, or null. */
+  String problem() {
     if (unknown != null) {
-      throw new NotCopyableException(what + " has the unknown " + unknown);
+      return "has the unknown " + unknown;
     }
-    if (bytes.hasRemaining()) {
-      throw new NotCopyableException(what + " has " + bytes.remaining() + " bytes behind its end");
-    }
+    return bytes.hasRemaining() ? "has " + bytes.remaining() + " bytes behind its end" : null;
   }
 
   int position() {

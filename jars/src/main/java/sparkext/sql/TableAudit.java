@@ -3,12 +3,14 @@ package sparkext.sql;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
+import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingException;
 import sparkext.log.TableLog;
 import sparkext.log.TableReading;
@@ -26,10 +28,26 @@ public final class TableAudit {
    * Finds the table. If its newest commits are staged, Delta has to open it.
    *
    * @param sample the number of data files whose footers are read; null for all
+   * @throws AnalysisException DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE if it is negative
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
    */
   static FoundTables of(SparkSession session, String name, Integer sample)
       throws IOException, AnalysisException {
+    if (sample != null && sample < 0) {
+      throw new AnalysisException(
+          "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE",
+          scala.collection.immutable.Map$.MODULE$.from(
+              CollectionConverters.asScala(
+                  Map.of(
+                      "sqlExpr",
+                      NAME,
+                      "exprName",
+                      "sample",
+                      "valueRange",
+                      "[0, " + Integer.MAX_VALUE + "]",
+                      "currentValue",
+                      sample.toString()))));
+    }
     TablePlace place = TablePlace.of(session, name);
     List<String> parts = NameParts.inView(session, NameParts.of(name));
     LogicalPlan relation = AuditedRelation.of(session, parts, place.path());

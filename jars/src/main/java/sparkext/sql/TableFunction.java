@@ -25,6 +25,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.common.UsageTrackingException;
+import sparkext.delta.HiddenFolders;
 import sparkext.delta.UsageTrackingFeature;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
@@ -164,7 +165,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       throws IOException {
     Snapshot snapshot = table.snapshot();
     Metadata metadata = snapshot.metadata();
-    TableFolder folder = StagedCommits.reading(session, snapshot).folder();
+    TableFolder folder =
+        StagedCommits.reading(session, snapshot).folder(new HiddenFolders(metadata));
     return new Question.TableQuestion(
         table.sqlName(),
         folder.log(),
