@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.named_table import VARIABLE
 from spark_ext.api.progress import Progress
-from spark_ext.api.refusals import described, is_cancellation, run
+from spark_ext.api.refusals import described, is_cancellation, is_conflict, run
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import rows_of
 from spark_ext.lakehouse.goals import Goal
@@ -24,6 +24,10 @@ from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# Another driver with the same goal may conflict with each statement of a table.
+_MAX_CONFLICTS = 5
 
 
 class CallStoppedError(Exception):
@@ -91,7 +95,8 @@ class Running:
 
     def _run(self, replan: Callable[[Running, PlannedTable], str | None] | None) -> None:
         if replan is not None:
-            now = self.goal.plan(rows_or_errors(self.spark, [self.planned.table])[0])
+            (row,) = rows_of(self.spark, [self.planned.table])  # raises if it is cancelled
+            now = self.goal.plan(row)
             if now.action != RUN:
                 return
             self._refused = replan(self, now)
@@ -104,10 +109,23 @@ class Running:
         statement = None if VARIABLE in planned.table else self.goal.statement(planned)
         self._require_running()
         if statement is None:
-            self.goal.run(self.spark, planned, self._watch, self._statements.append)
+            self._run_goal(planned)
         else:
             self._statement = statement
             run(self.spark, statement)
+
+    def _run_goal(self, planned: PlannedTable) -> None:
+        """Runs the statements that remain; after a conflict, those that remain then."""
+        conflicts = 0
+        while True:
+            try:
+                self.goal.run(self.spark, planned, self._watch, self._statements.append)
+                return
+            except Exception as error:
+                conflicts += 1
+                if conflicts > _MAX_CONFLICTS or not is_conflict(error):
+                    raise
+            self._require_running()
 
     def _watch(self, progress: Progress) -> None:
         """Keeps the bytes of the files that are done. The first call precedes the statement."""

@@ -175,10 +175,16 @@ def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Pat
         assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
 
 
+def renamed(table: Table) -> Table:
+    free(table).alter("RENAME COLUMN a TO c")
+    return table
+
+
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
     ("call", "make", "flag"),
     [
+        (spark_ext.align_names, renamed, "false"),
         (spark_ext.track, untracked, "true"),
         (spark_ext.untrack, free, None),
     ],

@@ -249,6 +249,27 @@ def test_only_a_cancellation_counts_as_cancelled(
     assert outcomes(run) == [expected, "NOT_BEGUN"]
 
 
+def test_cancelled_reading_before_a_statement_counts_as_cancelled(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupts = Interrupts()
+
+    def rows_of(spark: Session, names: list[str]) -> list[SurveyedTable]:
+        if interrupts.received is None:
+            interrupts.received = signal.SIGINT
+            session.wait_for_cancellation()
+            raise CANCELLATION
+        return [spark.rows[name] for name in names]
+
+    monkeypatch.setattr(running, "rows_of", rows_of)
+    run = runner(session, budget=Budget(max_bytes=1000), interrupts=interrupts)
+
+    run.run()
+
+    assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
+    assert session.statements == []
+
+
 class WithOthers(Session):
     """Other writers commit too."""
 
@@ -436,6 +457,34 @@ def test_report_has_the_statements_before_the_one_that_failed(session: Session) 
     result = run.results[A.table]
     assert (result.outcome, result.error) == ("FAILED", "OUT_OF_SPACE")
     assert [each.statement for each in result.statements] == [f"STATEMENT 0 {A.table}"]
+
+
+class MetadataChangedException(Exception):
+    """Has the name of Delta's error."""
+
+
+@pytest.mark.parametrize(("conflicts", "outcome"), [(1, "DONE"), (99, "FAILED")])
+def test_goal_continues_after_a_conflict_with_another_driver(
+    session: Session, conflicts: int, outcome: str
+) -> None:
+    def fail(statement: str) -> None:
+        if statement.startswith("STATEMENT 1"):
+            if len(session.statements) > 2 * conflicts:
+                session.rows[A.table] = done(A)
+                return
+            raise MetadataChangedException
+
+    session.before = fail
+    run = runner(session, goal=TwoStatements("unmapped"), rows=(A,))
+
+    run.run()
+
+    result = run.results[A.table]
+    expected = {"FAILED": (6, "MetadataChangedException"), "DONE": (2, None)}
+    assert (result.outcome, len(session.statements) // 2, result.error) == (
+        outcome,
+        *expected[outcome],
+    )
 
 
 # Calls.
