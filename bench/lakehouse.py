@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from delta_tables import NAME_MODE, TRACKED, create
+from proved import discard
 from remote import Remote, both_sessions, one_session
 from report import Figure, Report, in_seconds, table
 
@@ -158,7 +159,7 @@ def in_turns(ours: Callable[[Path], float], other: Callable[[Path], float], fold
         for side in (ours, other) if turn % 2 else (other, ours):
             home = folder / "turn"
             row.append(side(home))
-            shutil.rmtree(home)
+            discard(home)
         seconds.append(row if turn % 2 else row[::-1])
         # The report comes after an hour.
         print(folder.name, *map(in_seconds, seconds[-1]), sep="\t", file=sys.stderr, flush=True)

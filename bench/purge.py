@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from delta_tables import NAME_MODE, TRACKED, set_properties
+from proved import discard
 from remote import Remote, both_sessions
 from removal_by_copy import CASES, FILE_MB, copied, ratio, write
 from report import Report
@@ -30,7 +31,7 @@ def run(folder: Path) -> Report:
             (purged(ours, original, by_us=True), purged(plain, original, by_us=False), cp(original))
             for _ in range(REPEATS + 1)
         ]
-    shutil.rmtree(original)
+    discard(original)
     ours_times, deltas_times, cp_times = zip(*rounds[1:], strict=True)
     seconds, floor, again = map(statistics.median, zip(*ours_times, strict=True))
     delta = statistics.median(time for time, _, _ in deltas_times)
@@ -58,12 +59,12 @@ def purged(session: Remote, original: Path, *, by_us: bool) -> tuple[float, floa
     floor = set_properties(session, path, "'a' = 'floor'")
     os.sync()  # earlier writes must not slow the purge down
     seconds, again = (session.sql(f"REORG TABLE delta.`{path}` APPLY (PURGE)") for _ in range(2))
-    shutil.rmtree(path.parent)
+    discard(path.parent)
     return seconds, floor, again
 
 
 def cp(original: Path) -> float:
     folder = Path(tempfile.mkdtemp(dir=original.parent))
     seconds = copied(original, folder / "t")
-    shutil.rmtree(folder)
+    discard(folder)
     return seconds

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties
+from proved import discard
 from remote import Remote, both_sessions, one_session
 from report import Figure, Report, in_seconds, table
 from rich.table import Table
@@ -174,7 +175,7 @@ def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Removal]:
             for case in CASES:
                 if case.mapped_from_start == mapped:
                     found.append(measured(ours, plain, original, case, repeats, rewrites))
-            shutil.rmtree(original)
+            discard(original)
     return found
 
 
@@ -185,7 +186,7 @@ def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Removal]:
         original = folder / f"files-{count}"
         of_files(plain, original, count)
         found.append(measured(ours, plain, original, CLEAN, repeats=3, rewrites=3))
-        shutil.rmtree(original)
+        discard(original)
     return found
 
 
@@ -194,7 +195,7 @@ def of_small_files(ours: Remote, plain: Remote, folder: Path) -> Removal:
     original = folder / "small"
     of_files(plain, original, SMALL_FILES)
     found = measured(ours, plain, original, SMALL, repeats=2, rewrites=1)
-    shutil.rmtree(original)
+    discard(original)
     return found
 
 
@@ -222,9 +223,9 @@ def in_new_sessions(folder: Path) -> NewSessions:
         firsts.append(first)
         laters += later
         for path in paths:
-            shutil.rmtree(path)
+            discard(path)
         os.sync()
-    shutil.rmtree(original)
+    discard(original)
     return NewSessions(*map(statistics.median, (firsts, laters, plains)))
 
 
@@ -266,7 +267,7 @@ def measured(
         for side in (side for side in sides if round_ < rounds[side]):
             folder = Path(tempfile.mkdtemp(dir=original.parent))
             seconds[side].append(sides[side](folder / "t"))
-            shutil.rmtree(folder)
+            discard(folder)
     medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
     size = sum(file.stat().st_size for file in files) / 1e6
     floor, last_reading = (statistics.median(values[1:]) for values in (floors, readings))

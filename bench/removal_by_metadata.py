@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties, write
+from proved import discard
 from remote import Remote, both_sessions
 from report import Figure, Report, milliseconds, table
 from rich.table import Table
@@ -137,7 +138,7 @@ def measured(
     set_properties(ours, tracked, f"{TRACKED}, 'delta.checkpointInterval' = '1000'")
     pairs = [pair(ours, tracked, number) for number in range(PAIRS + 1)][1:]
     rewrites = [rewrite(plain, original, folder / f"untracked-{n}") for n in range(num_rewrites)]
-    shutil.rmtree(folder)
+    discard(folder)
     floors, removals = zip(*pairs, strict=True)
     return Removal(
         files=len(files),
@@ -163,5 +164,5 @@ def rewrite(session: Remote, original: Path, path: Path) -> float:
     shutil.copytree(original, path, copy_function=os.link)
     set_properties(session, path, NAME_MODE)
     seconds = set_properties(session, path, NO_MODE)
-    shutil.rmtree(path)
+    discard(path)
     return seconds

@@ -3,7 +3,8 @@
 
 A bench is a module with a function `run(folder) -> Report`, which measures in a temporary folder.
 `remote.py` contains its sessions, `delta_tables.py` its tables, and `report.py` its figures.
-`--proof` checks the tables of the benches after the run, as the tests do.
+`--proof` checks each table before a bench removes it, as the tests do. A bench without a table on
+the local disk then fails.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import removal_by_metadata
 import statements
 import survey
 import writers
+from proved import PROOF
 from report import machine
 
 BENCHES = {
@@ -46,9 +48,10 @@ def main() -> int:
     """Runs the chosen benches, and returns 1 if a figure misses its limit."""
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(BENCHES))
-    parser.add_argument("--proof", action="store_true", help="find broken tables of the benches")
+    parser.add_argument("--proof", action="store_true", help="find broken tables on the local disk")
     options = parser.parse_args()
     chosen = options.parts or list(BENCHES)
+    PROOF.is_wanted = options.proof
     print(machine())
     folder = Path(tempfile.mkdtemp(prefix="spark-ext-bench-"))
     is_missed = False
@@ -57,22 +60,11 @@ def main() -> int:
             report = BENCHES[name].run(folder)
             report.print()
             is_missed |= report.is_missed
-            is_missed |= options.proof and has_findings(folder)
+            PROOF.check(folder)
+            is_missed |= PROOF.is_failed()
     finally:
         shutil.rmtree(folder)
     return int(is_missed)
-
-
-def has_findings(folder: Path) -> bool:
-    """Prints the findings of all tables below a folder."""
-    sys.path.append(str(Path(__file__).parents[1]))
-    from tests.support.left_tables import Folders
-    from tests.support.proof import findings
-
-    tables = list(Folders().tables(str(folder)))
-    found = [f"{table}: {each}" for table in tables for each in findings(Path(table))]
-    print(f"{len(tables)} tables, {len(found)} findings", *found, sep="\n")
-    return bool(found)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import Any
 
 import removal_by_copy
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, set_properties
+from proved import discard
 from remote import Remote, one_session
 from report import NO_LIMIT, Figure, Report, table
 
@@ -151,7 +152,7 @@ def measured(remover: Remote, writers: tuple[Remote, Remote], folder: Path) -> A
     attempts = tuple(
         attempted(remover, writers, original, folder / f"try-{n}") for n in range(ATTEMPTS)
     )
-    shutil.rmtree(original)
+    discard(original)
     return Attempts(attempts, statistics.median(quiet))
 
 
@@ -191,7 +192,7 @@ def attempted(
         deletes,
         sum(writer.failed for writer in writers),
     )
-    shutil.rmtree(path)
+    discard(path)
     return result
 
 

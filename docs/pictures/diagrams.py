@@ -200,17 +200,29 @@ STAGES = Diagram(
 
 CALENDAR = Diagram(
     "erasure-calendar",
-    560,
+    620,
     118,
     "The calendar of an erasure",
-    "Day 0: DROP COLUMN and PURGE. After 7 days: VACUUM. After 30 days: log cleanup with a "
-    "checkpoint. The days are Delta's defaults.",
+    "Day 0: DROP COLUMN and PURGE. 7 days after the purge: VACUUM. 30 days after the purge: log "
+    "cleanup with a checkpoint. The days are Delta's defaults.",
     (
-        Box(16, 20, 160, "plain", ("day 0", "`DROP COLUMN`", "`REORG .. (PURGE)`")),
-        Way("M176 59H198"),
-        Box(200, 20, 160, "plain", ("7 days later", "VACUUM deletes", "the old data files")),
-        Way("M360 59H382"),
-        Box(384, 20, 160, "good", ("30 days later", "checkpoint deletes", "the old log files")),
+        Box(16, 20, 152, "plain", ("day 0", "`DROP COLUMN`", "`REORG .. (PURGE)`")),
+        Way("M168 59H190"),
+        Box(
+            192,
+            20,
+            192,
+            "plain",
+            ("7 days after the purge", "VACUUM deletes", "the old data files"),
+        ),
+        Way("M384 59H406"),
+        Box(
+            408,
+            20,
+            196,
+            "good",
+            ("30 days after the purge", "a checkpoint deletes", "the old log files"),
+        ),
     ),
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 from spark_ext.api.statements import StatementResult, counted_in_words
 from spark_ext.errors import AlignmentConflictError, NotMappedError
 from spark_ext.model.metadata import FileCount
-from spark_ext.removal.alignment import AligningTable, marking_statement, statements_left
+from spark_ext.removal.alignment import AligningTable, marking_statement, remaining_statements
 from spark_ext.removal.stages import NOTHING, RemovalStage, removal_statement
 from spark_ext.show.tables import Facts, Lines, Part, Rendered
 
@@ -95,7 +95,8 @@ def align(
 
     Args:
         read: Reads the table.
-        run: Runs a statement on a version of the table, with the stage if it removes mapping.
+        run: Runs a statement on a version of the table, with the removal stage if the statement
+            removes column mapping.
         dry_run: Whether to return before the first statement.
         to_name_mode: Whether a table in mode `id` may end in mode `name`.
 
@@ -103,7 +104,8 @@ def align(
         NotMappedError: USAGE_TRACKING_NOT_MAPPED.
         ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST.
         CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES.
-        AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if a statement has run before.
+        AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if the next statement has
+            already run in this call.
     """
     done: list[StatementResult] = []
     removed: RemovalStage | None = None
@@ -112,7 +114,7 @@ def align(
         table = read()
         mode = mode or table.aligning or table.mode
         try:
-            remaining = statements_left(table, to_name_mode=to_name_mode)
+            remaining = remaining_statements(table, to_name_mode=to_name_mode)
         except NotMappedError:
             if not done or done[-1].statement != removal_statement(table.name):
                 raise

@@ -14,6 +14,7 @@ from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
 from spark_ext.model.column_mapping import mode_of
 from spark_ext.model.former_ids import aligning_mode
 from spark_ext.model.keys import ALIGNING
+from spark_ext.model.usage import parsed_flag
 from spark_ext.removal.alignment import AligningTable
 from spark_ext.removal.stages import STAGES, RemovalStage
 from spark_ext.wire.rows import of_row
@@ -47,10 +48,7 @@ def sql_name(spark: SparkSession, name: str) -> str:
 
 def flag_of(table: Row) -> bool | None:
     """Returns whether a column was ever dropped or renamed; None for an untracked table."""
-    if not table["tracked"]:
-        return None
-    flag: str | None = table["hasDroppedOrRenamed"]
-    return flag is None or flag.lower() != "false"
+    return parsed_flag(table["hasDroppedOrRenamed"]) is not False if table["tracked"] else None
 
 
 class NamedTable:

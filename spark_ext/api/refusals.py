@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 # Spark's conditions for a cancelled job, and for a cancelled statement of Spark Connect.
 _CANCELLED = {"SPARK_JOB_CANCELLED", "OPERATION_CANCELED"}
+
+# Delta's conflicts have no condition. Without Delta's Python package, they have a text only.
+_CONFLICT = re.compile(
+    r"(?:Concurrent\w+|MetadataChanged|ProtocolChanged)Exception|USAGE_TRACKING_ALIGNMENT_CONFLICT"
+)
 
 # Some errors of Java contain whole stacks.
 _MAX_TEXT = 2_000
@@ -60,6 +66,11 @@ def described(error: BaseException) -> tuple[str, str]:
     thrown = getattr(error, "java_exception", None)
     text = str(error) if thrown is None else str(thrown.toString())
     return condition_of(error) or type(error).__name__, text[:_MAX_TEXT]
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Returns whether a statement failed because another writer changed the table."""
+    return any(map(_CONFLICT.search, described(error)))
 
 
 def is_cancellation(error: BaseException) -> bool:

@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
 from spark_ext.errors import CannotRemoveColumnMappingError
-from spark_ext.removal.reasons import CONFLICT, EARLIER_STAGE, Reason, blocking, in_words
+from spark_ext.removal.reasons import (
+    CONFLICT,
+    EARLIER_STAGE,
+    Reason,
+    blocking,
+    in_words,
+    what_to_do_or_read,
+)
 from spark_ext.removal.stages import BLOCKED, STAGES, UNMAPPED, RemovalStage, waiting
+
+_UNDONE = "Another writer undid the stage."
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ def remove(
             break
         if not table.stages[number].reached:
             _refuse_blocked(table, wanted, done)
-            raise _refusal(table, name, f"{name}: {CONFLICT}", done)
+            raise _refusal(table, name, f"{name}: {CONFLICT}", _UNDONE, done)
     return RemovalStages(table.stages, tuple(done))
 
 
@@ -81,7 +90,8 @@ def _refuse_blocked(
     }
     if reasons:
         texts = (f"{name}: {in_words(whys)}" for name, whys in reasons.items() if whys)
-        raise _refusal(table, wanted[-1], "; ".join(texts), done)
+        advice = what_to_do_or_read(why for whys in reasons.values() for why in whys)
+        raise _refusal(table, wanted[-1], "; ".join(texts), advice, done)
 
 
 def _own_reasons(stage: RemovalStage) -> tuple[Reason, ...]:
@@ -89,9 +99,9 @@ def _own_reasons(stage: RemovalStage) -> tuple[Reason, ...]:
 
 
 def _refusal(
-    table: RemovalState, stage: str, reasons: str, done: Sequence[StatementResult]
+    table: RemovalState, stage: str, reasons: str, advice: str, done: Sequence[StatementResult]
 ) -> CannotRemoveColumnMappingError:
     statements = "; ".join(result.statement for result in done) or "none"
     return CannotRemoveColumnMappingError(
-        table=table.name, stage=stage, reasons=reasons, done=statements
+        table=table.name, stage=stage, reasons=reasons, advice=advice, done=statements
     )

@@ -4,24 +4,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from spark_ext.api.functions import answer, literal
 from spark_ext.api.progress import Progress, reported
 from spark_ext.api.refusals import condition_of, run
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
-from spark_ext.model.schema import path_of
-from spark_ext.removal.stages import METADATA, REWRITE, RemovalStage
+from spark_ext.removal.stages import METADATA, REWRITE
 from spark_ext.show.tables import cell
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
-
-_FIRST_LIMIT, _FACTOR = 10, 10
-
-_MAX_PARTS = 3
 
 
 @dataclass(frozen=True)
@@ -71,6 +67,22 @@ def counted_in_words(
     ]
 
 
+class FilesToChange(Protocol):
+    """A stage or a planned table: the cost of a removal, and its files before the statement."""
+
+    @property
+    def cost(self) -> str | None:
+        """Returns the cost of the removal."""
+
+    @property
+    def num_files(self) -> int:
+        """Returns the number of files."""
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Returns their size, in bytes."""
+
+
 class StatementRunner:
     """Runs statements on one table.
 
@@ -79,7 +91,8 @@ class StatementRunner:
         table: Reads the table's row of `column_mapping_named_table`.
         progress: Called before, while and after each statement runs; None for silence.
         waiting: The conditions with which Delta requires a second run later.
-        passed_over: The conditions that mean that another writer did the same earlier.
+        ignored: The conditions that mean that another writer already did the same.
+        ran: Called with the result of each statement, also if a later statement fails.
     """
 
     def __init__(
@@ -89,23 +102,25 @@ class StatementRunner:
         progress: Callable[[Progress], None] | None,
         *,
         waiting: Collection[str] = (),
-        passed_over: Collection[str] = (),
+        ignored: Collection[str] = (),
+        ran: Callable[[StatementResult], object] = lambda _: None,
     ) -> None:
         self._spark = spark
         self._table = table
         self._progress = progress
         self._waiting = waiting
-        self._passed_over = passed_over
+        self._ignored = ignored
+        self._ran = ran
 
     def run(
-        self, statement: str, version: int, removal: RemovalStage | None = None
+        self, statement: str, version: int, removal: FilesToChange | None = None
     ) -> StatementResult:
         """Runs a statement.
 
         Args:
             statement: Its SQL.
             version: The newest version of the table, read before `removal`.
-            removal: The stage before the statement, if the statement removes column mapping.
+            removal: The files to change, if the statement removes column mapping.
         """
         started = time.monotonic()
         waits = False
@@ -115,20 +130,22 @@ class StatementRunner:
             except Exception as refusal:
                 condition = condition_of(refusal)
                 waits = condition in self._waiting
-                if not waits and condition not in self._passed_over:
+                if not waits and condition not in self._ignored:
                     raise
         seconds = time.monotonic() - started
         after = self._table()
         counts = {} if removal is None else self._counts(after, version, removal)
-        return StatementResult(statement, version, after["version"], seconds, waits, **counts)
+        result = StatementResult(statement, version, after["version"], seconds, waits, **counts)
+        self._ran(result)
+        return result
 
-    def _counts(self, after: Row, version: int, removal: RemovalStage) -> Mapping[str, FileCount]:
-        alone = after["version"] == version + 1
-        if alone and removal.cost in (METADATA, REWRITE):
-            # No other writer committed since the stage was read, so its counts are exact.
+    def _counts(self, after: Row, version: int, removal: FilesToChange) -> Mapping[str, FileCount]:
+        is_only_commit = after["version"] == version + 1
+        if is_only_commit and removal.cost in (METADATA, REWRITE):
+            # No other writer committed since these files were counted, so the counts are exact.
             rewritten = FileCount(removal.num_files, removal.size_in_bytes)
             return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}
-        newer = history_since(self._spark, after["sqlName"], version)
+        newer = commits_since(self._spark, after["name"], version)
         done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
         return {} if done is None else removal_counts(done["operationMetrics"] or {})
 
@@ -142,26 +159,12 @@ def removal_counts(metrics: Mapping[str, str]) -> Mapping[str, FileCount]:
     }
 
 
-def history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]:
-    """Yields the commits after a version, newest first, as DESCRIBE HISTORY shows them.
-
-    A table in a schema below another schema has no such commits: DESCRIBE HISTORY refuses its name.
+def commits_since(spark: SparkSession, name: str, version: int) -> list[Row]:
+    """Returns the rows of `column_mapping_commits` after a version, newest first.
 
     Args:
         spark: The session.
-        name: The name of the table for SQL.
-        version: The version, from 0.
-
-    Source:
-        Delta 4.4.0, DeltaSqlParser.scala, `visitTableIdentifier`.
+        name: The full name of the table.
+        version: The version, from 0; -1 for all commits.
     """
-    if len(path_of(name)) > _MAX_PARTS:
-        return
-    limit, known = _FIRST_LIMIT, 0
-    while True:
-        rows = run(spark, f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()
-        newer = [row for row in rows if row["version"] > version]
-        yield from newer[known:]
-        if len(newer) < limit:
-            return
-        limit, known = limit * _FACTOR, len(newer)
+    return answer(spark, "column_mapping_commits", literal(name), f"{version}L").collect()

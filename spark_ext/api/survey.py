@@ -26,14 +26,20 @@ if TYPE_CHECKING:
 # After each batch of tables, progress is reported, and an interrupt ends the survey.
 _BATCH = 100
 
-# The kinds of listed tables. A table that the catalog cannot read has none.
-DELTA, VIEW = "DELTA", "VIEW"
+# The kinds of listed tables. A table that the catalog cannot read has none. A schema is listed only
+# if the catalog cannot list its tables.
+DELTA, VIEW, SCHEMA = "DELTA", "VIEW", "SCHEMA"
+# The kinds whose rows a survey has.
+SURVEYED = (DELTA, SCHEMA, None)
 _NO_SCHEMA = ("SCHEMA_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
 _NO_TABLE = (
     *("DELTA_MISSING_DELTA_TABLE", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND"),
     # The session catalog has no table `spark_catalog.name`.
     "REQUIRES_SINGLE_PART_NAMESPACE",
 )
+
+# Returns whether a table with a name and a kind is read.
+Chosen = Callable[[str, str | None], bool]
 
 # Calls a function for each batch of names, and yields the rows in order, as `map`.
 Each = Callable[
@@ -91,8 +97,8 @@ def survey(
     Example:
         `spark_ext.survey(spark, "sales", "main.hr", "/data/trips")`
     """
-    rows = surveyed_tables(spark, where, progress, lambda _: True)
-    tables = tuple(table for table, kind in rows if kind in (DELTA, None))
+    rows = surveyed_tables(spark, where, progress, lambda *_: True)
+    tables = tuple(table for table, kind in rows if kind in SURVEYED)
     views = sum(kind == VIEW for _, kind in rows)
     others = len(rows) - len(tables) - views
     return Survey(tables, sums(tables, num_views=views, num_others=others))
@@ -102,7 +108,7 @@ def surveyed_tables(
     spark: SparkSession,
     where: Sequence[str | os.PathLike[str]],
     progress: Callable[[SurveyProgress], None] | None,
-    chosen: Callable[[str], bool],
+    chosen: Chosen,
     each: Each = map,
 ) -> list[tuple[SurveyedTable, str | None]]:
     """Returns the tables whose full names are chosen, each with its kind; reads those of Delta.
@@ -111,11 +117,12 @@ def surveyed_tables(
         spark: The session.
         where: The places, as in `survey`.
         progress: Called before the first table and after each batch; None for no reports.
-        chosen: Returns whether a table with this name is read.
+        chosen: Returns whether a table is read.
         each: Reads the batches; `map` reads one after the other.
     """
     started = time.monotonic()
-    listed = [(table, kind) for table, kind in _listed_tables(spark, where) if chosen(table.table)]
+    found = _listed_tables(spark, where)
+    listed = [(table, kind) for table, kind in found if chosen(table.table, kind)]
     names = [table.table for table, kind in listed if kind == DELTA]
 
     def report(done: int) -> None:

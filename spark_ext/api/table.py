@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Literal
 
 from spark_ext.api.alignment import NameAlignment, align
@@ -16,11 +16,10 @@ from spark_ext.api.refusals import run
 from spark_ext.api.removal import remove
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.removal_stages import RemovalStages
-from spark_ext.api.statements import StatementRunner
+from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.model.dropped import DroppedColumn
-from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
-from spark_ext.removal.stages import STAGES
+from spark_ext.removal.stages import STAGES, TRACKED, drop_statement, set_statement
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -41,6 +40,11 @@ class UsageTracking:
 
     Create an instance with `forName` or `forPath`. Every method reads the table again.
 
+    Args:
+        spark: A session with spark-ext.
+        name: The full name of the table.
+        ran: Called with the result of each statement of a removal or an alignment.
+
     Source:
         RFC *Column Mapping Usage Tracking*, section "Usage Tracking".
 
@@ -48,9 +52,16 @@ class UsageTracking:
         `UsageTracking.forName(spark, "db.t").enable()`
     """
 
-    def __init__(self, spark: SparkSession, name: str) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        name: str,
+        *,
+        ran: Callable[[StatementResult], object] = lambda _: None,
+    ) -> None:
         self._spark = spark
         self._table = NamedTable(spark, name)
+        self._ran = ran
 
     def __repr__(self) -> str:
         # Debuggers and error messages call this too, so no table is read.
@@ -112,11 +123,7 @@ class UsageTracking:
         """
         table = self._table.row()
         if not table["tracked"]:
-            run(
-                self._spark,
-                f"ALTER TABLE {table['sqlName']}"
-                f" SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = 'supported')",
-            )
+            run(self._spark, set_statement(table["sqlName"], TRACKED))
 
     def disable(self) -> None:
         """Drops the feature and the flag in one commit, and keeps column mapping.
@@ -124,7 +131,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        run(self._spark, f"ALTER TABLE {self._table.row()['sqlName']} DROP FEATURE {FEATURE_NAME}")
+        run(self._spark, drop_statement(self._table.row()["sqlName"]))
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
@@ -221,7 +228,8 @@ class UsageTracking:
         Returns:
             The three stages; `done` has the result of each statement. Every stage up to `until` is
             `reached`, except a stage that waits for Delta's retention period: it has `reasons`,
-            and the rest of its `statements` has not run. Only a dry run returns blocked stages.
+            and the rest of its `statements` has not run. A later stage may be blocked. Only a dry
+            run returns blocked stages up to `until`.
 
         Raises:
             ValueError: `until` is not a stage.
@@ -243,9 +251,7 @@ class UsageTracking:
         with copying(self._spark):
             if dry_run:
                 return self._table.stages(exact=exact)
-            runner = StatementRunner(
-                self._spark, self._table.row, progress, waiting=_WAITS_FOR_RETENTION_PERIOD
-            )
+            runner = self._runner(progress, waiting=_WAITS_FOR_RETENTION_PERIOD)
             return remove(lambda: self._table.removal_state(exact=exact), runner.run, until=until)
 
     def align_names(
@@ -284,10 +290,13 @@ class UsageTracking:
                 `sparkext.columnMapping.aligning` of an earlier statement remains: call again.
         """
         # Another writer dropped the feature already.
-        passed_over = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
+        ignored = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
         with copying(self._spark):
-            runner = StatementRunner(
-                self._spark, self._table.row, progress, passed_over=passed_over
-            )
+            runner = self._runner(progress, ignored=ignored)
             read = self._table.aligning_table
             return align(read, runner.run, dry_run=dry_run, to_name_mode=to_name_mode)
+
+    def _runner(
+        self, progress: Callable[[Progress], None] | None, **conditions: Collection[str]
+    ) -> StatementRunner:
+        return StatementRunner(self._spark, self._table.row, progress, ran=self._ran, **conditions)

@@ -146,7 +146,7 @@ def is_below(path: Path, others: Collection[Path]) -> bool:
 
 
 def topmost(items: Iterable[_Item], path: Callable[[_Item], Path]) -> Iterator[_Item]:
-    """Yields the items that are not below an earlier item, so a struct without its fields.
+    """Yields the items that are not inside an earlier item; of a struct, only the struct.
 
     Example:
         >>> list(topmost([("s",), ("s", "x"), ("t", "x")], lambda path: path))

@@ -14,8 +14,8 @@ class Finding:
     """A problem that a check found.
 
     Args:
-        version: The version that brought the problem, or since which the table has the problem;
-            None if that version is unknown. Versions count from 0.
+        version: The version that caused the problem, or the first version with the problem; None
+            if that version is unknown. Versions count from 0.
         check: The name of the check, one of `spark_ext.auditing.CHECKS`.
         column: The path of the column as SQL reads it; None if the problem is of no column.
         file: A data file as its `add` action names it, the file of a deletion vector, or a file of

@@ -36,14 +36,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--apply",
         action="store_true",
-        help="run the steps that are due: PURGE, and VACUUM after the retention period",
+        help="run the steps that are due: PURGE, and VACUUM after the retention period. Without"
+        " --column, they erase every dropped column",
     )
     parser.add_argument(
         "--certificate",
         type=partial(output_file, CERTIFICATE_FORMS),
         metavar="FILE",
-        help=f"write a certificate of the column to a file ({', '.join(CERTIFICATE_FORMS)}); if the"
-        " file is an earlier certificate of the column, the new one continues it",
+        help=f"write a certificate of the column to a file ({', '.join(CERTIFICATE_FORMS)}). If the"
+        " file is an earlier certificate of the column, the new one continues and replaces it",
     )
     parser.add_argument(
         "--previous", type=Path, metavar="FILE", help="continue this earlier certificate"
@@ -133,6 +134,7 @@ COMMAND = Command(
     " exists or may exist, 2 if a table cannot be read or a name is wrong",
     (
         "dropped sales main.hr /data/patients",
+        "dropped sales --column ssn --certificate ssn.json",
         "dropped sales --column ssn --apply --certificate ssn.json",
     ),
     _run,

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.report import LakehouseReport
 
 REACHED, NOT_REACHED = 0, 1
-_CODES = "; exit code 0 if every table has reached this, 1 if not, 2 if the call is wrong"
+_CODES = (
+    "; exit code 1 if a table has not reached this or no table was found, 2 if the call is wrong"
+)
 _SESSION = {
     # Small tables do not wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
@@ -56,13 +58,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-bytes",
         type=size,
         metavar="SIZE",
-        help="start no table whose copy would exceed this total, such as 500GB",
+        help="start a table only if its files and those of all started tables fit into this size,"
+        " such as 500GB (10^9 bytes each) or 500GiB",
     )
     budget.add_argument(
         "--max-time",
         type=duration,
         metavar="TIME",
-        help="end after this time, such as 6h, 90m or 1h30m",
+        help="end after this time, such as 6h, 90m or 1h30m, and cancel the running tables",
     )
     budget.add_argument(
         "--on-error",
@@ -89,7 +92,8 @@ def _add_output(output: Any) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help=f"write the report to a file that ends with {', '.join(REPORT_FORMS)}; repeatable",
+        help="write the report to a file, or replace the file. Its name ends with"
+        f" {', '.join(REPORT_FORMS)}; repeatable",
     )
     add_progress(output)
 
@@ -146,7 +150,7 @@ def _code_of(report: LakehouseReport) -> int:
     from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
 
     outcomes = {each.outcome for each in report.tables}
-    is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
+    is_planned = report.dry_run and bool(outcomes) and outcomes <= {PLANNED, ALREADY_DONE}
     return REACHED if report.complete or is_planned else NOT_REACHED
 
 

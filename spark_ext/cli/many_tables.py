@@ -32,7 +32,8 @@ def add_where(parser: argparse.ArgumentParser, number: str, others: str = "") ->
         "where",
         nargs=number,
         metavar="CATALOG[.SCHEMA] | SCHEMA | TABLE | PATH",
-        help=f"a text with a slash is a path; a catalog includes all its schemas{others}",
+        help="a text with a slash is a path; a catalog includes all its schemas; tables of Hive"
+        f" need spark.sql.catalogImplementation hive in spark-defaults.conf{others}",
     )
 
 
@@ -46,7 +47,8 @@ def add_places(parser: argparse.ArgumentParser) -> Any:
             action="append",
             default=[],
             metavar="PATTERN",
-            help=f"{what} whose name, with or without catalog and schema, matches; repeatable",
+            help=f"{what} whose name, with or without catalog and schema, matches this shell"
+            " pattern; repeatable",
         )
     return tables
 
@@ -95,9 +97,9 @@ def run(
     code = None
     try:
         with own_session(command, settings) as spark:
-            report, error, number = ended(call, spark)
-            code = code_of(report) if number is None else 128 + number
-            with receiving_signals():  # A further signal waits for the files.
+            with receiving_signals():  # A signal after the call waits for the files.
+                report, error, number = ended(call, spark)
+                code = code_of(report) if number is None else 128 + number
                 is_written = write(report)
             if error is not None or not is_written:
                 code = max(code, failed)

@@ -109,7 +109,7 @@ def delta(*, has_jars: bool) -> Diagnosis:
             return Diagnosis("delta", OK, session.submit_options()[session.PACKAGES])
         except DeltaPackageMissingError as missing:
             problem = f"delta-spark is incomplete: {missing.params['error']}"
-    advice = "Install delta-spark and importlib_metadata by pip, as docs/install.md describes."
+    advice = "Install delta-spark and importlib_metadata by pip, in the version of your Delta."
     if has_jars:
         advice = f"Nothing to do, unless you call `configure`. For `configure`: {advice}"
         return Diagnosis("delta", NOTE, "Delta's jars without the package", problem, advice)

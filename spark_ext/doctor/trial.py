@@ -23,7 +23,13 @@ from spark_ext.launch.releases import (
     require_version,
 )
 from spark_ext.launch.session import EXTENSIONS, configure, entries
-from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
+from spark_ext.model.keys import (
+    COLUMN_MAPPING_MODE,
+    FEATURE_NAME,
+    FEATURE_PROPERTY,
+    HAS_DROPPED_OR_RENAMED,
+    PHYSICAL_NAME,
+)
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -128,7 +134,7 @@ def track_a_table(spark: SparkSession, path: Path) -> None:
     table = f"delta.`{path}`"
     spark.sql(
         f"CREATE TABLE {table} (a INT, b INT) USING delta TBLPROPERTIES"
-        f" ('delta.columnMapping.mode' = 'name', '{FEATURE_PROPERTY}' = 'supported')"
+        f" ('{COLUMN_MAPPING_MODE}' = 'name', '{FEATURE_PROPERTY}' = 'supported')"
     )
     spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT")
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO d")
@@ -158,8 +164,7 @@ def fault(table: Path) -> str | None:
 
 def _physical_names(metadata: Mapping[str, Any]) -> dict[str, str]:
     fields = json.loads(metadata["schemaString"])["fields"]
-    key = "delta.columnMapping.physicalName"
-    return {field["name"]: field["metadata"][key] for field in fields}
+    return {field["name"]: field["metadata"][PHYSICAL_NAME] for field in fields}
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.erasure import (
     ERASED,
+    IN_SCHEMA,
     LIVE,
     NEVER_HAD,
     STILL_PRESENT,
@@ -50,12 +51,17 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
     }
     unknown = counted(everywhere.unknown_files)
     unknown_log_files = sum(files.num_files for files in everywhere.unknown_log_files)
-    unknown_schemas = sum(state.metadata.schema is None for state in found)
-    is_unknown = bool(unnamed or unknown.num_files or unknown_log_files or unknown_schemas)
+    older = (each.metadata for each in folder.log.commits if each.version < found[0].version)
+    schemas = [*(state.metadata for state in found), *older]
+    unknown_schemas = sum(each is not None and each.schema is None for each in schemas)
+    in_log = tuple(asked.in_log())
+    may_be_renamed = any(name.source == IN_SCHEMA for name in in_log)
+    is_unknown = bool(
+        unnamed or unknown.num_files or unknown_log_files or unknown_schemas or may_be_renamed
+    )
     columns = list(rows.values())
     if not columns and (unknown.num_files or unknown_log_files):
         columns.append(dropped_column(folder, None, Traces(), everywhere, table=found[-1]))
-    in_log = tuple(asked.in_log())
     # The JVM makes timestamps of milliseconds.
     now: Any = folder.now
     since: Any = _time_of(folder, found[0])
@@ -143,7 +149,7 @@ def _unnamed(
     If the whole log has no column mapping, a column never had another name than in files.
     """
     has_only_names = found[0].version == 0 and not any(
-        state.is_mapped or state.may_bring_mapped_files for state in found
+        state.is_mapped or state.may_add_foreign_mapped_files for state in found
     )
     if has_only_names:
         return []

@@ -129,9 +129,10 @@ class NameResolver:
             column = state.names_in_files.get(lower(path))
         if column is None:
             return set() if lower(path) in self._inner_of(state) else None
-        return set(self._with_path(column.path, state.version))
+        return set(self.with_path(column.path, state.version))
 
-    def _with_path(self, path: Path, version: int) -> Iterator[Lifetime]:
+    def with_path(self, path: Path, version: int) -> Iterator[Lifetime]:
+        """Yields the columns that had a path in a version."""
         for lifetime in self._by_path.get(path, ()):
             if lifetime.is_in(version) and lifetime.at(version).path == path:
                 yield lifetime

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spark_ext.erasure.name_resolver import Resolved
-from spark_ext.history.lifetimes import Lifetime
+from spark_ext.erasure.name_resolver import NameResolver, Resolved
+from spark_ext.history.lifetimes import Lifetime, column_lifetimes
 from spark_ext.log import actions
 from spark_ext.log.actions import Commit
 from spark_ext.log.folder import TableFolder
 from spark_ext.log.replay import State
-from spark_ext.model.columns import columns_of
-from spark_ext.model.erasure import NameInLog
+from spark_ext.model.changes import identity
+from spark_ext.model.columns import Column, columns_of
+from spark_ext.model.erasure import IN_SCHEMA, NameInLog
 from spark_ext.model.operations import DROP_COLUMNS, RENAME_COLUMN
 from spark_ext.model.schema import Path, lower, path_of, quoted
 
@@ -40,6 +41,11 @@ class NamesBeforeHistory:
         physical = (known.physical_path for _, known in column.columns)
         return tuple(dict.fromkeys([*self.former.get(column, ()), *column.paths, *physical]))
 
+    def add_former(self, column: Lifetime, *paths: Path) -> None:
+        """Adds paths of a column, oldest first."""
+        known = (*self.former[column], *column.paths)
+        self.former[column] += [path for path in paths if path not in known]
+
     def add(self, path: Path, commit: Commit) -> None:
         """Adds a name that the operation of a commit has."""
         time: Any = commit.time  # the JVM makes a timestamp of the milliseconds
@@ -58,38 +64,92 @@ def names_before_history(
     Source:
         Delta 4.4.0, MetadataCleanup.scala; DeltaOperations.scala, `DropColumns`, `RenameColumn`.
     """
-    names = NamesBeforeHistory()
     oldest = states[0]
-    now = {
-        lower(lifetime.columns[0][1].path): lifetime
-        for lifetime in lifetimes
-        if lifetime.since == oldest.version
-    }
-    if oldest.commit is None:
-        older = [commit for commit in folder.log.commits if commit.version <= oldest.version]
-        for commit in reversed(older):
-            _add_names(commit, now, names)
-    known = {path for lifetime in lifetimes for path in names.of(lifetime)}
-    for path, version in _in_schemas(folder):
-        if path not in known:
-            names.others.setdefault(path, NameInLog(quoted(path), version, None, "SCHEMA"))
+    commits = [each for each in folder.log.commits if each.version <= oldest.version]
+    older = commits if oldest.commit is None else []
+    # Only `states` needs the protocol, which may be unknown here.
+    schemas = [State(c.version, c, oldest.protocol, c.metadata) for c in older if c.metadata]
+    whole = column_lifetimes([*schemas, *states]) if schemas else lifetimes
+    resolver = NameResolver(states, whole)
+    known: dict[Lifetime, list[Lifetime]] = defaultdict(list)
+    for column in lifetimes:
+        for same in resolver.with_path(column.columns[0][1].path, column.since):
+            known[same].append(column)
+    names = NamesBeforeHistory()
+    for commit in older:
+        _add_names(commit, known, whole, names)
+    for same, columns in known.items():
+        for column in columns:
+            names.add_former(column, *same.paths)
+    _add_names_of_schemas(folder, lifetimes, names)
     return names
 
 
-def _add_names(commit: Commit, now: dict[Path, Lifetime], names: NamesBeforeHistory) -> None:
-    """Adds the names before a commit. `now` has the columns after it, and before it afterwards."""
+def _add_names(
+    commit: Commit,
+    known: Mapping[Lifetime, Sequence[Lifetime]],
+    lifetimes: Sequence[Lifetime],
+    names: NamesBeforeHistory,
+) -> None:
+    """Adds the names before a commit."""
     if commit.operation == DROP_COLUMNS:
         for path in _dropped(commit.parameters):
             names.add(path, commit)
     elif commit.operation == RENAME_COLUMN:
         old, new = (_path(commit.parameters.get(key)) for key in ("oldColumnPath", "newColumnPath"))
-        moved = {path: now[path] for path in now if path[: len(new)] == lower(new)}
-        for path, lifetime in moved.items():
-            before = (*old, *lifetime.columns[0][1].path[len(new) :])
-            names.former[lifetime].insert(0, before)
-            now[lower(before)] = now.pop(path)
-        if old and not moved:
+        renamed = [*_renamed(commit.version, old, new, lifetimes)] if old else []
+        for lifetime, path in renamed:
+            for column in known.get(lifetime, ()):
+                names.add_former(column, path)
+        if old and not any(lifetime in known for lifetime, _ in renamed):
             names.add(old, commit)
+
+
+def _renamed(
+    version: int, old: Path, new: Path, lifetimes: Iterable[Lifetime]
+) -> Iterator[tuple[Lifetime, Path]]:
+    """Yields the columns that a commit renamed, with their paths before it.
+
+    If another writer omitted the new name, every neighbour may be the renamed column.
+    """
+    above, depth = lower(new or old[:-1]), len(new or old)
+    for lifetime in lifetimes:
+        path = lifetime.at(version).path if lifetime.is_in(version) else ()
+        if len(path) >= depth and lower(path)[: len(above)] == above:
+            yield lifetime, (*old, *path[depth:])
+
+
+def _add_names_of_schemas(
+    folder: TableFolder, lifetimes: Sequence[Lifetime], names: NamesBeforeHistory
+) -> None:
+    """Adds the names in schemas that are older than the known history.
+
+    A column with the id and the physical path of a known column is that column: RESTORE and
+    statements without a parameter for the old name rename columns, too.
+    """
+    by_identity: dict[tuple[int, Path] | None, set[Lifetime]] = defaultdict(set)
+    for lifetime in lifetimes:
+        for _, column in lifetime.columns:
+            by_identity[_identity(column)].add(lifetime)
+    by_identity.pop(None, None)
+    known = {path for lifetime in lifetimes for path in names.of(lifetime)}
+    for column, version in _in_schemas(folder):
+        same = by_identity.get(_identity(column), set())
+        if not any(column.path in names.of(lifetime) for lifetime in same):
+            for lifetime in same:
+                names.add_former(lifetime, column.path)
+        if not same and column.path not in known:
+            name = NameInLog(quoted(column.path), version, None, IN_SCHEMA)
+            # A commit that dropped a struct names none of its fields.
+            above = (names.others.get(column.path[:end]) for end in range(1, len(column.path)))
+            drops = [each for each in above if each is not None and each.source == DROP_COLUMNS]
+            drop = replace(drops[0], path=name.path) if drops else name
+            names.others.setdefault(column.path, drop)
+
+
+def _identity(column: Column) -> tuple[int, Path] | None:
+    id = column.known_id if column.has_physical_name else None
+    return None if id is None else identity(id, column.physical_path)
 
 
 def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
@@ -108,10 +168,10 @@ def _path(name: Any) -> Path:
     return path_of(name) or (name,)
 
 
-def _in_schemas(folder: TableFolder) -> Iterator[tuple[Path, int | None]]:
+def _in_schemas(folder: TableFolder) -> Iterator[tuple[Column, int | None]]:
     for files in folder.log_files:
         for text in files.schemas:
             metadata = actions.metadata({"schemaString": text})
             if metadata is not None and metadata.schema is not None:
                 for column in columns_of(metadata.schema):
-                    yield column.path, files.version
+                    yield column, files.version

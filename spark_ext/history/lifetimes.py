@@ -15,7 +15,7 @@ from spark_ext.model.schema import Path
 
 @dataclass(eq=False)
 class Lifetime:
-    """A column, from the first state that contains it to the first that no longer does.
+    """A column, from the first state that contains it to the first state without the column.
 
     Args:
         since: The version of the first state.
@@ -81,7 +81,7 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
         for column in change.added:
             # If the log begins later, RESTORE may have restored columns of an older version.
             is_known = state.is_mapped or found[0].version == 0
-            lifetime = _returned(lifetimes, column, state, unmapped) if is_known else None
+            lifetime = _continued_column(lifetimes, column, state, unmapped) if is_known else None
             lifetime = lifetime or Lifetime(state.version)
             if lifetime.dropped_by is None:
                 lifetimes.append(lifetime)
@@ -94,7 +94,7 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
     return tuple(lifetimes)
 
 
-def _returned(
+def _continued_column(
     lifetimes: Sequence[Lifetime], column: Column, state: State, unmapped: State | None
 ) -> Lifetime | None:
     """Returns the dropped column that a new column continues; None if several are possible."""

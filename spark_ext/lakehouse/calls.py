@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spark_ext.api.removal_setting import copying
-from spark_ext.api.survey import DELTA, text_of
+from spark_ext.api.survey import SURVEYED, text_of
 from spark_ext.lakehouse.budget import Budget
 from spark_ext.lakehouse.chosen import Place, chosen_tables
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
@@ -149,8 +149,8 @@ def _call(
     failure: BaseException | None = None
     with receiving_signals() as interrupts:
         try:
-            found = chosen_tables(spark, where, options, reporter, interrupts)
-            planned = [goal.plan(row) for row, kind in found if kind in (DELTA, None)]
+            found = chosen_tables(spark, where, options, reporter, interrupts, SURVEYED)
+            planned = [goal.plan(row) for row, _ in found]
             for each in planned:
                 results[each.table] = without_run(each, dry_run=options.dry_run)
             waiting = [] if options.dry_run else ordered(planned, options.order)
@@ -169,7 +169,7 @@ def _call(
         dry_run=options.dry_run,
         seconds=time.monotonic() - started,
         interrupted=interrupts.name,
-        call=replace(goal.call, where=places).with_options(**options.given),
+        call=replace(goal.call, where=places).with_options(**options.non_default),
     )
     return interrupts.end(report, failure or reporter.error(goal.words), LakehouseInterrupted)
 

@@ -72,6 +72,7 @@ class Certificate(Rendered):
             "time": self.time,
             "column": self.report.column,
             "where": self.report.where,
+            "filters": self.report.filters,
             "verdict": self.verdict,
             "verdicts": self.report.verdicts,
             "views": self.report.num_views,
@@ -96,9 +97,10 @@ class Certificate(Rendered):
         return page(f"{_KIND}: {self.report.column}", body)
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the certificate to a file, in the form of its end: one of `CERTIFICATE_FORMS`.
+        """Writes the certificate to a file, in the format of its extension: `CERTIFICATE_FORMS`.
 
-        A reader of the file never sees a part of the certificate. Its next call continues the file.
+        A reader of the file never sees a part of the certificate. The next call in the certificate
+        continues this file.
 
         Raises:
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
@@ -115,6 +117,7 @@ class Certificate(Rendered):
             {
                 "certificate of erasure": self.report.column,
                 "where": list(self.report.where),
+                **({"filters": self.report.filters} if self.report.filters else {}),
                 "verdict": self.verdict,
                 **({"interrupted by": self.report.interrupted} if self.report.interrupted else {}),
                 "time": in_utc(self.time),
@@ -132,7 +135,7 @@ class Certificate(Rendered):
         ]
         if earlier:
             yield Table(
-                ("of an earlier certificate", "verdict", "time", "because"),
+                ("table", "verdict", "time", "because"),
                 earlier,
                 "Tables of an earlier certificate only",
             )
@@ -165,7 +168,7 @@ def _of_table(table: TableErasure) -> Iterator[Part]:
             "version": found.version,
             "read at": in_utc(found.timestamp),
             "schemas known from version": found.oldest_version,
-            "of": None if found.oldest_timestamp is None else in_utc(found.oldest_timestamp),
+            "time of that version": found.oldest_timestamp and in_utc(found.oldest_timestamp),
             "names of the column": list(dict.fromkeys(names)),
         }
     )
@@ -193,17 +196,24 @@ def earlier_certificate(
         file, found = "certificate", json.loads(previous.json())
     else:
         file = os.fspath(previous)
-        found = _content(file, Path(file).read_text(encoding="utf-8"))
+        found = _content(file, Path(file).read_bytes())
     if found.get("column") != column:
         problem = f"It is about the column {found.get('column')!r} and not {column!r}."
         raise NotACertificateError(file=file, problem=problem)
-    now = ({"time": found["time"], **table} for table in found["tables"])
-    return EarlierCertificate((*now, *found["earlier"]))
-
-
-def _content(file: str, text: str) -> dict[str, Any]:
-    in_html = _IN_HTML.search(text)
     try:
+        now = [{"time": found["time"], **table} for table in found["tables"]]
+        earlier = EarlierCertificate((*now, *found["earlier"]))
+        earlier.require_values()
+    except (AttributeError, KeyError, TypeError) as lacking:
+        problem = f"It lacks a value of a certificate: {lacking!r}."
+        raise NotACertificateError(file=file, problem=problem) from lacking
+    return earlier
+
+
+def _content(file: str, content: bytes) -> dict[str, Any]:
+    try:
+        text = content.decode()
+        in_html = _IN_HTML.search(text)
         found = json.loads(text if in_html is None else in_html[1])
     except ValueError as error:
         raise NotACertificateError(file=file, problem=f"It is not valid JSON: {error}.") from error

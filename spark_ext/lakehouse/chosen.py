@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -31,11 +31,20 @@ def chosen_tables(
     options: Options,
     reporter: Reporter,
     interrupts: Interrupts,
+    kinds: Collection[str | None] | None = None,
 ) -> list[tuple[SurveyedTable, str | None]]:
     """Returns the rows of the tables that take part, in the order of the survey, with their kinds.
 
     A table with several names or paths takes part under the first of them. A table of another
     format has a row with its name alone.
+
+    Args:
+        spark: The session.
+        where: The schemas, catalogs and paths.
+        options: The options.
+        reporter: Reports the progress.
+        interrupts: The signals of the call.
+        kinds: The kinds of tables that take part; None for all.
 
     Raises:
         KeyboardInterrupt: A signal arrived during the survey.
@@ -48,12 +57,13 @@ def chosen_tables(
         for row, kind in surveyed_tables(spark, where, report, chosen, each):
             found.setdefault(row.location or row.table, (row, kind))
     only = options.only
-    return [(row, kind) for row, kind in found.values() if only is None or only(row)]
+    rows = [(row, kind) for row, kind in found.values() if kinds is None or kind in kinds]
+    return [(row, kind) for row, kind in rows if only is None or only(row)]
 
 
 @contextmanager
 def _ahead(spark: SparkSession, parallel: int) -> Iterator[Each]:
-    """Yields a function that reads the next batch of a survey before the rows of one are asked for.
+    """Yields a function that reads the next batch while the caller handles the current one.
 
     No batch begins after the body, such as after a signal.
     """
@@ -80,8 +90,9 @@ def _progress(reporter: Reporter, interrupts: Interrupts) -> Callable[[SurveyPro
             tables_done=progress.tables_done,
             tables=progress.tables,
             seconds=progress.seconds,
+            finished=progress.tables_done == progress.tables,
         )
-        reporter.report(lambda: mapped)
+        reporter.report(lambda: mapped, at_once=mapped.finished)
         interrupts.check()
 
     return report

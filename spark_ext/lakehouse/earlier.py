@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from spark_ext.model.erasure import ColumnErasure
+from spark_ext.model.erasure import IN_SCHEMA, ColumnErasure
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class EarlierColumn:
         id: The column id; None if the column has none.
         version: The version that dropped the column; None if the column was live, or if the log
             no longer had the version.
+        live: Whether a schema had the column, and no version is known to have dropped it.
     """
 
     path: str | None
@@ -29,6 +30,13 @@ class EarlierColumn:
     physical_path: str | None
     id: int | None
     version: int | None
+    live: bool = False
+
+    def drops(self, other: EarlierColumn) -> bool:
+        """Returns whether the drop of this column is the drop of an earlier one."""
+        if self.physical_path is None or other.physical_path is None:
+            return self.path == other.path
+        return self.physical_path == other.physical_path
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,22 @@ class EarlierFinding:
     Args:
         time: The time of the certificate, in UTC.
         version: The version of the table then.
-        columns: The columns with the name.
+        columns: The columns with the name, those of the newest certificate first.
     """
 
     time: str
     version: int
     columns: tuple[EarlierColumn, ...]
+
+    @property
+    def only_live(self) -> tuple[EarlierColumn, ...]:
+        """Returns the columns that no newer certificate found as dropped. They may be renamed."""
+        return tuple(
+            each
+            for number, each in enumerate(self.columns)
+            if each.live
+            and not any(newer.drops(each) for newer in self.columns[:number] if not newer.live)
+        )
 
 
 @dataclass(frozen=True)
@@ -70,6 +88,10 @@ class EarlierCertificate:
                 version = min(known.version, version)
                 found[table_id] = EarlierFinding(known.time, version, columns)
         return found
+
+    def require_values(self) -> None:
+        """Raises a KeyError, or another error, if the entries lack a value that is read later."""
+        _ = self.findings, self.not_replaced_by({})
 
     def of(self, table_id: str | None) -> EarlierFinding | None:
         """Returns the finding for the table with an id; None if there is none."""
@@ -103,8 +125,12 @@ def _columns(table: Mapping[str, Any]) -> Iterator[EarlierColumn]:
     """Yields the columns that had the name, also those of certificates before."""
     erasure, earlier = table["erasure"], table["earlier"]
     known = [column for column in erasure["columns"] if column["path"] is not None]
-    known += erasure["liveColumns"] + ([] if earlier is None else earlier["columns"])
-    known += [{"path": name["path"], "version": name["version"]} for name in erasure["namesInLog"]]
+    known += [{**column, "live": True} for column in erasure["liveColumns"]]
+    known += [
+        {"path": name["path"], "version": name["version"], "live": name["source"] == IN_SCHEMA}
+        for name in erasure["namesInLog"]
+    ]
+    known += [] if earlier is None else earlier["columns"]
     yield from dict.fromkeys(
         EarlierColumn(
             column["path"],
@@ -112,6 +138,7 @@ def _columns(table: Mapping[str, Any]) -> Iterator[EarlierColumn]:
             column.get("physicalPath"),
             column.get("id"),
             column.get("version"),
+            column.get("live", False),
         )
         for column in known
     )

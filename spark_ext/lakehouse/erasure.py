@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from spark_ext.api.survey import DELTA, VIEW, text_of
+from spark_ext.api.survey import DELTA, SURVEYED, VIEW, text_of
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, earlier_certificate
 from spark_ext.lakehouse.chosen import Place, chosen_tables
@@ -115,6 +115,7 @@ def dropped_columns(
         tables=tables,
         version=__version__,
         where=places,
+        filters=options.filters,
         num_views=sum(kind == VIEW for _, kind in chosen),
         earlier=earlier.not_replaced_by({each.table: each.erasure for each in tables}),
         interrupted=interrupts.name,
@@ -138,7 +139,7 @@ def _call(
         function="dropped_columns",
         command="dropped",
         where=where,
-        options={**given, **options.given},
+        options={**given, **options.non_default},
     )
 
 
@@ -155,10 +156,11 @@ def _current_schema(spark: SparkSession) -> str:
 
 
 def _without_reading(table: SurveyedTable, kind: str | None) -> TableErasure:
-    if kind is None:  # of a table that the catalog cannot read
-        return TableErasure(table=table.table, error=table.error, message=table.message or "")
-    reason = INTERRUPTED if kind == DELTA else OTHER_FORMAT
-    return TableErasure(table=table.table, not_read=reason)
+    if kind == DELTA or kind not in SURVEYED:
+        reason = INTERRUPTED if kind == DELTA else OTHER_FORMAT
+        return TableErasure(table=table.table, not_read=reason)
+    # The catalog cannot read the table, or cannot list the schema.
+    return TableErasure(table=table.table, error=table.error, message=table.message or "")
 
 
 class _Reading:

@@ -21,7 +21,7 @@ from spark_ext.lakehouse.erasure_results import (
 )
 from spark_ext.lakehouse.next_call import Call, NextCall
 from spark_ext.lakehouse.signals import Interrupted
-from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
+from spark_ext.model.erasure import ERASED, IN_SCHEMA, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table, as_text
 from spark_ext.wire.rows import plain
 
@@ -29,6 +29,8 @@ _WHY_NOT_READ = {
     OTHER_FORMAT: "it is not a Delta table, and may have the column",
     INTERRUPTED: "the call was interrupted before it was read",
 }
+
+_RENAMED = "and the log does not say whether it was dropped or renamed"
 
 _SHOWN = 100
 
@@ -42,6 +44,7 @@ class ErasureReport(Rendered):
         tables: The tables in the order of the places.
         version: The version of spark-ext.
         where: The requested places.
+        filters: The options that chose some tables of these places, in words.
         num_views: The number of views in these places. A view contains no data.
         earlier: The entries of the earlier certificate that no table of this report replaces, as
             the objects of its JSON.
@@ -53,6 +56,7 @@ class ErasureReport(Rendered):
     tables: tuple[TableErasure, ...]
     version: str
     where: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
     num_views: int = 0
     earlier: tuple[Mapping[str, Any], ...] = ()
     interrupted: str | None = None
@@ -121,6 +125,7 @@ class ErasureReport(Rendered):
             {
                 "column": self.column,
                 "where": self.where,
+                "filters": self.filters,
                 "verdicts": self.verdicts,
                 "views": self.num_views,
                 "complete": self.complete,
@@ -141,6 +146,7 @@ class ErasureReport(Rendered):
         yield Facts(
             {
                 **({} if self.column is None else {"column": self.column}),
+                **({"filters": self.filters} if self.filters else {}),
                 **({"interrupted by": self.interrupted} if self.interrupted else {}),
                 "tables": len(self.tables),
                 **self.verdicts,
@@ -203,7 +209,7 @@ def reason(table: TableErasure) -> str:
     words = {
         "LIVE": _live_in_words,
         "STILL_PRESENT": lambda _: _counted(sum(not column.gone for column in table.columns)),
-        "UNKNOWN": _unknown_in_words,
+        "UNKNOWN": lambda of: _unknown_in_words(of, table.earlier),
         "ERASED": lambda of: _erased_in_words(of, table.earlier),
         "NEVER_HAD": _since_in_words,
     }
@@ -218,7 +224,7 @@ def _live_in_words(found: ColumnErasure) -> str:
     return "the schema has " + ", ".join(column.path for column in found.live_columns)
 
 
-def _unknown_in_words(found: ColumnErasure) -> str:
+def _unknown_in_words(found: ColumnErasure, earlier: EarlierFinding | None) -> str:
     counts = {
         "files": found.unknown_files.num_files,
         "log files": found.unknown_log_files,
@@ -227,6 +233,12 @@ def _unknown_in_words(found: ColumnErasure) -> str:
     parts = [f"{number} unreadable {name}" for name, number in counts.items() if number]
     if found.unnamed_columns:
         parts.append(f"files have {', '.join(found.unnamed_columns)}, whose name is not known")
+    older = [name.path for name in found.names_in_log if name.source == IN_SCHEMA]
+    if older:
+        parts.append(f"an older file of the log has {', '.join(older)}, {_RENAMED}")
+    if not parts and earlier is not None:
+        live = ", ".join(str(column.path) for column in earlier.only_live)
+        parts.append(f"the table of the certificate of {earlier.time} has {live}, {_RENAMED}")
     return "; ".join(parts)
 
 
@@ -236,7 +248,7 @@ def _erased_in_words(found: ColumnErasure, earlier: EarlierFinding | None) -> st
     if versions:
         return f"the log has the column until version {max(versions)}"
     if earlier is not None:
-        return f"a certificate of {earlier.time} has the column; {_since_in_words(found)}"
+        return f"the column was found at {earlier.time}; {_since_in_words(found)}"
     return "the log has the column's name"
 
 

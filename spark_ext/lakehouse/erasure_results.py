@@ -68,7 +68,8 @@ class TableErasure:
         erasure: The finding after the last step that ran. If the table cannot be read, the finding
             before the error; None if there is none.
         applied: The steps that ran, in order.
-        earlier: The finding of an earlier certificate; None without one, or without a column.
+        earlier: The finding of an earlier certificate, or of this call before its first step; None
+            without them, or without a column.
         error: The condition of the error, or the class of an error without a condition; None if
             the table was read.
         message: The text of the error; None if the table was read.

@@ -6,19 +6,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from spark_ext.api.functions import is_path, literal
 from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.refusals import described
 from spark_ext.api.statements import StatementRunner
-from spark_ext.lakehouse.earlier import EarlierFinding
+from spark_ext.lakehouse.earlier import EarlierCertificate, EarlierFinding
 from spark_ext.lakehouse.erasure_results import APPLIED, AppliedStep, TableErasure, due_steps
 from spark_ext.model.dropped import ErasureStep
 from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.schema import path_of
-from spark_ext.wire.rows import of_row
+from spark_ext.wire.rows import in_utc, of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,8 @@ def table_erasure(
         known = earlier(erasure.table_id)
         ended: set[str] = set()
         while applies() and (step := _due(erasure, known, ended)) is not None:
+            if not applied:
+                known = _finding(TableErasure(table=name, erasure=erasure, earlier=known))
             before = _counts(erasure)
             is_again = any(each.step == step.step for each in applied)
             applied.append(_run(table, step))
@@ -109,6 +112,12 @@ def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
     ]
 
 
+def _finding(table: TableErasure) -> EarlierFinding | None:
+    """Returns what the call has found. The commit of a step may delete the names from the log."""
+    found = {"time": in_utc(datetime.now()), **table.as_object()}
+    return EarlierCertificate((found,)).of(found["erasure"]["tableId"])
+
+
 def _run(table: NamedTable, step: ErasureStep) -> AppliedStep:
     version = table.row()["version"]
     started = time.monotonic()
@@ -129,7 +138,8 @@ def _with_earlier(
     """Returns `ERASED` in place of `NEVER_HAD` if an earlier certificate found the column.
 
     A column of files is known by every name that no schema contains. If the schema has the physical
-    name of the erased column now, files may have either column, so the answer is `UNKNOWN`.
+    name of the erased column now, files may have either column, so the answer is `UNKNOWN`. The
+    same holds for a column that no certificate found as dropped: it may have another name now.
     """
     if erasure.verdict != NEVER_HAD or earlier is None or erasure.version < earlier.version:
         return erasure
@@ -137,5 +147,5 @@ def _with_earlier(
     now = {(row["physicalName"] or row["name"]).lower() for row in rows}
     before = [column.physical_path for column in earlier.columns]
     hiding = tuple(path for path in before if path is not None and path_of(path)[-1].lower() in now)
-    verdict = UNKNOWN if hiding else ERASED
+    verdict = UNKNOWN if hiding or earlier.only_live else ERASED
     return replace(erasure, verdict=verdict, unnamed_columns=hiding)

@@ -8,35 +8,34 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from spark_ext.api.named_table import NamedTable
+from spark_ext.api.named_table import NamedTable, sql_name
 from spark_ext.api.progress import Progress
+from spark_ext.api.removal_setting import copying
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
 from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
-from spark_ext.model.keys import (
-    FEATURE_NAME,
-    FEATURE_PROPERTY,
-    FEATURE_SUPPORTED,
-    MODE_ID,
-    MODE_NONE,
-)
+from spark_ext.model.keys import MODE_ID, MODE_NONE
 from spark_ext.removal.reasons import (
     EARLIER_STAGE,
     OTHER_FEATURE,
     Reason,
     reason_in_words,
-    what_to_do,
+    what_to_do_or_read,
 )
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
+    COPY,
     HISTORY,
     METADATA,
     NOTHING,
     STAGES,
+    TRACKED,
     UNMAPPED,
+    drop_statement,
     removal_statement,
+    set_statement,
 )
 from spark_ext.removal.survey import Obstacle, SurveyedTable
 
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Watch = Callable[[Progress], None]
+Ran = Callable[[StatementResult], object]
 
-_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
 
 
@@ -66,10 +65,8 @@ class Goal(Protocol):
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal; None if there are more."""
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results."""
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each."""
 
 
 @dataclass(frozen=True)
@@ -113,19 +110,20 @@ class Removal:
             return None
         return removal_statement(row.table)
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results.
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each.
 
         While the retention period lasts, nothing runs: each try of Delta adds a commit.
         """
         if waits(planned.before) and not planned.before.tracked:
             end = end_of_retention(spark, planned.table)
             if end is not None and datetime.now().astimezone() < end:
-                return ()
-        tracking = UsageTracking(spark, planned.table)
-        return tracking.remove_column_mapping(until=self.until, progress=watch).done
+                return
+        if self.until == UNMAPPED and planned.cost == COPY:
+            _copy(spark, planned, watch, ran)
+            return
+        tracking = UsageTracking(spark, planned.table, ran=ran)
+        tracking.remove_column_mapping(until=self.until, progress=watch)
 
 
 @dataclass(frozen=True)
@@ -172,12 +170,10 @@ class Alignment:
         """Returns None: an alignment has several statements."""
         return None
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results."""
-        tracking = UsageTracking(spark, planned.table)
-        return tracking.align_names(to_name_mode=self.to_name_mode, progress=watch).done
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+        """Runs every statement that remains, and calls `ran` with the result of each."""
+        tracking = UsageTracking(spark, planned.table, ran=ran)
+        tracking.align_names(to_name_mode=self.to_name_mode, progress=watch)
 
 
 @dataclass(frozen=True)
@@ -210,22 +206,30 @@ class Tracking:
         """Returns the statement; None to track, as Delta would commit it on a tracked table too."""
         return None if self.wanted else self._statement(planned.before.table)
 
-    def run(
-        self, spark: SparkSession, planned: PlannedTable, watch: Watch
-    ) -> Sequence[StatementResult]:
+    def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
         """Reads the table, and runs the statement if another writer has not run it before."""
         table = NamedTable(spark, planned.table)
         row = table.row()
-        if row["tracked"] == self.wanted:
-            return ()
-        runner = StatementRunner(spark, table.row, progress=None)
-        return (runner.run(self._statement(row["sqlName"]), row["version"]),)
+        if row["tracked"] != self.wanted:
+            runner = StatementRunner(spark, table.row, progress=None, ran=ran)
+            runner.run(self._statement(row["sqlName"]), row["version"])
 
     def _statement(self, table: str) -> str:
-        if not self.wanted:
-            return f"ALTER TABLE {table} DROP FEATURE {FEATURE_NAME}"
-        supported = f"('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
-        return f"ALTER TABLE {table} SET TBLPROPERTIES {supported}"
+        return set_statement(table, TRACKED) if self.wanted else drop_statement(table)
+
+
+def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
+    """Runs the statement that copies the files of a table.
+
+    The runner reads the table before and afterwards, so its stages need not be read here: many
+    small tables take longer to read than to copy.
+    """
+    version = planned.before.version
+    assert version is not None
+    statement = removal_statement(sql_name(spark, planned.table))
+    runner = StatementRunner(spark, NamedTable(spark, planned.table).row, watch, ran=ran)
+    with copying(spark):
+        runner.run(statement, version, planned)
 
 
 def waits(row: SurveyedTable) -> bool:
@@ -246,11 +250,11 @@ def _blocked(row: SurveyedTable, stages: Sequence[str]) -> PlannedTable:
         f"{known.stage}: {reason_in_words(why)}"
         for known, why in zip(obstacles, reasons, strict=True)
     )
-    advice = [what_to_do(reasons) or _ADVICE, *_statements(row, obstacles)]
+    advice = [what_to_do_or_read(reasons), *_statements(row, obstacles)]
     return PlannedTable(row.table, BLOCKED, row, reasons=words, unblocking=" ".join(advice))
 
 
 def _statements(row: SurveyedTable, obstacles: Iterable[Obstacle]) -> Iterable[str]:
     features = dict.fromkeys(each.name for each in obstacles if each.reason == OTHER_FEATURE)
-    for feature in features:
-        yield f"ALTER TABLE {row.table} DROP FEATURE {feature}"
+    for feature in filter(None, features):
+        yield drop_statement(row.table, feature)

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from spark_ext.api.functions import answer, literal
 from spark_ext.api.named_table import sql_name
 from spark_ext.api.refusals import run
-from spark_ext.api.statements import history_since
+from spark_ext.api.statements import commits_since
 from spark_ext.model.keys import (
     CHECKPOINT_PROTECTION_VERSION,
     DEFAULT_TRUNCATE_HISTORY_RETENTION,
@@ -78,7 +78,7 @@ def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
     version = int(properties.get(CHECKPOINT_PROTECTION_VERSION, 0))
     if version <= 0:
         return None
-    commits = {row["version"]: row for row in history_since(spark, name, version - 1)}
+    commits = {row["version"]: row for row in commits_since(spark, table, version - 1)}
     if version not in commits:  # log cleanup has deleted the commit
         return None
     period = properties.get(TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION)

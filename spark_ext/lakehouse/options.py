@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -10,12 +11,15 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypedDict
 
+from spark_ext.api.functions import is_path
+from spark_ext.api.survey import SCHEMA, Chosen
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.plan import CHEAPEST, ORDERS
 from spark_ext.lakehouse.progress import LakehouseProgress
 from spark_ext.removal.survey import SurveyedTable
 
 CONTINUE = "continue"
+_FILTERS = ("include", "exclude")
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
@@ -27,7 +31,8 @@ class LakehouseOptions(TypedDict, total=False):
             name of a table with or without its catalog and schemas, or the path of a table or its
             last folder. Letter case counts if Spark is case-sensitive.
         exclude: Patterns of tables to omit, also if `include` matches.
-        only: Returns whether a row of the survey takes part.
+        only: Returns whether the table of a survey row is included. The row of a table that cannot
+            be read has its name and its error alone.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
             in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
         max_bytes: A limit for the sum of the files of all tables that begin, in bytes. All files
@@ -88,14 +93,15 @@ class Options:
             _number("max_bytes", self.max_bytes, 0)
         if self.max_time is not None:
             _number("max_time", self.max_time, 0, (int, float))
+            _require(self.max_time != math.inf, "max_time", self.max_time, "None for no limit")
         if self.on_error != CONTINUE:
             _number("on_error", self.on_error, 1)
         _require(self.order in ORDERS, "order", self.order, f"one of {ORDERS}")
         _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
 
     @property
-    def given(self) -> Mapping[str, Any]:
-        """Returns the options that differ from their defaults, but for what a next call decides."""
+    def non_default(self) -> Mapping[str, Any]:
+        """Returns the options that differ from their defaults, except `dry_run` and `progress`."""
         known = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
         return {
             name: value
@@ -114,23 +120,35 @@ class Options:
         """Returns the number of failures after which no table begins; None for no limit."""
         return self.on_error if isinstance(self.on_error, int) else None
 
-    def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:
-        """Returns a function that returns whether the patterns choose the name of a table."""
-        if not self.include and not self.exclude:
-            return lambda name: True
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """Returns the options that choose tables, in words."""
+        of_only = () if self.only is None else ("only: a function",)
+        patterns = (f"{name} {each}" for name in _FILTERS for each in getattr(self, name))
+        return (*patterns, *of_only)
+
+    def chooses(self, *, case_sensitive: bool) -> Chosen:
+        """Returns a function that returns whether the patterns choose the name of a table.
+
+        A schema that cannot be listed may have a table that `include` chooses. It is not chosen if
+        `exclude` has its name, or all its tables.
+        """
 
         def matches(pattern: str, name: str) -> bool:
             if not case_sensitive:
                 pattern, name = pattern.casefold(), name.casefold()
             return fnmatchcase(name, pattern)
 
-        def chosen(name: str) -> bool:
-            forms = spellings(name)
+        def chosen(name: str, kind: str | None) -> bool:
+            if not self.include and not self.exclude:
+                return True
+            is_schema = kind == SCHEMA
+            forms = {*spellings(name), *(spellings(f"{name}.`*`") if is_schema else ())}
             included, excluded = (
                 any(matches(pattern, form) for pattern in patterns for form in forms)
                 for patterns in (self.include, self.exclude)
             )
-            return (included or not self.include) and not excluded
+            return (included or is_schema or not self.include) and not excluded
 
         return chosen
 
@@ -141,14 +159,14 @@ def spellings(name: str) -> tuple[str, ...]:
     Example:
         >>> spellings("c.sales.`tmp-1`")
         ('c.sales.`tmp-1`', 'c.sales.tmp-1', 'sales.`tmp-1`', 'sales.tmp-1', '`tmp-1`', 'tmp-1')
-        >>> spellings("/data/trips")
-        ('/data/trips', 'trips')
+        >>> spellings("/data/trips.delta")
+        ('/data/trips.delta', 'trips.delta')
     """
     found = list(_PART.finditer(name))
     parts = [(part[1] or "").replace("``", "`") or part[2] for part in found]
-    is_place = "/" in parts[-1] and (parts[0] == "delta" or "/" in name.split("`")[0])
-    if is_place:
-        place = parts[-1] if parts[0] == "delta" else name
+    of_delta = len(parts) == 2 and parts[0] == "delta" and "/" in parts[1]
+    if of_delta or is_path(name):
+        place = parts[1] if of_delta else name
         forms = [name, place, place.rstrip("/").rpartition("/")[2]]
     else:
         starts = [(name[part.start() :], parts[number:]) for number, part in enumerate(found)]

@@ -6,9 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.api.named_table import sql_name
 from spark_ext.api.refusals import described
-from spark_ext.api.statements import StatementResult, history_since, removal_counts
+from spark_ext.api.statements import StatementResult, commits_since, removal_counts
 from spark_ext.lakehouse import results
 from spark_ext.lakehouse.goals import Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
@@ -40,7 +39,7 @@ class Attempt:
         started: The time when the table began, in seconds since the epoch.
         seconds: The duration.
         statement: The one statement of metadata that ran; None if the goal ran its statements.
-        statements: The results of the statements that the goal ran.
+        statements: The results of the statements that the goal ran before any error.
         error: The error; None if every statement succeeded.
         cancelled: Why the call had cancelled the table, if the error is that cancellation.
         refused: Why the table may not run; None if it may.
@@ -191,33 +190,38 @@ def _with_statement(
             removals = _removals(spark, attempt, before)
             if len(removals) > 1:
                 return replace(result, outcome=results.DONE_BY_ANOTHER)
-            counts = dict(removal_counts(removals[0]["operationMetrics"])) if removals else {}
+            metrics = removals[0]["operationMetrics"] if removals else None
+            counts = dict(removal_counts(metrics or {}))
     statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
     return replace(result, statements=(statement,))
 
 
 def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
-    """Returns the removals since a version until the end of our statement, which is the last one.
+    """Returns our removal since a version, or also those of others if ours is not the first one.
 
-    A statement that removes column mapping from a table without it commits a removal, too.
+    A statement that removes column mapping from a table without it commits a removal, too. So a
+    single removal is ours. Of several, the first one is ours if it alone is as old as the run:
+    the clock of the storage may differ.
     """
+    commits = commits_since(spark, attempt.planned.table, version)
+    removals = [each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING]
     ended = attempt.started + attempt.seconds
-    commits = history_since(spark, sql_name(spark, attempt.planned.table), version)
-    removals = (each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING)
-    return [each for each in removals if each["timestamp"].timestamp() <= ended]
+    of_run = [
+        each for each in removals if int(attempt.started) <= each["timestamp"].timestamp() <= ended
+    ]
+    return of_run if of_run == removals[-1:] else removals
 
 
 def _has_commits_of_the_run(spark: SparkSession, attempt: Attempt) -> bool:
-    """Returns whether a commit is as old as the run; true if the history is not known.
+    """Returns whether a commit is newer than the start of the run, or the history is not known.
 
     A statement may be cancelled after its commit, and a commit does not say which driver wrote it.
+    The end of the run is no limit, because the clock of the storage may be ahead.
     """
     table = attempt.planned
-    name = sql_name(spark, table.table)
-    commits = list(history_since(spark, name, table.before.version or 0))
-    ended = attempt.started + attempt.seconds
+    commits = commits_since(spark, table.table, table.before.version or 0)
     times = [each["timestamp"].timestamp() for each in commits]
-    return not commits or any(int(attempt.started) <= at <= ended for at in times)
+    return not commits or any(int(attempt.started) <= at for at in times)
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from spark_ext.api.progress import INTERVAL_SECONDS
 from spark_ext.errors import ProgressFailedError
 from spark_ext.show.tables import cell
 
 # The phases of a call.
 SURVEYING, RUNNING = "survey", "run"
 
-INTERVAL_SECONDS = 2.0
 _AFTER_TABLES_SECONDS = 0.5
 
 
@@ -32,7 +32,7 @@ class LakehouseProgress:
         rate: The bytes per second of the phase; None if no bytes are done.
         seconds_left: The expected seconds until the end of the phase; None if not known.
         running: The tables that run, in the order in which they began.
-        finished: Whether the last table has ended.
+        finished: Whether the last table of the phase has ended.
     """
 
     phase: str

@@ -68,8 +68,12 @@ class LakehouseReport(Rendered):
 
     @property
     def complete(self) -> bool:
-        """Returns whether no later call has anything to do."""
-        return self.interrupted is None and all(each.outcome in COMPLETE for each in self.tables)
+        """Returns whether tables were found, and no later call has anything to do.
+
+        A call that finds no table may have read another catalog than its user wanted.
+        """
+        is_ended = self.interrupted is None and bool(self.tables)
+        return is_ended and all(each.outcome in COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
@@ -94,6 +98,8 @@ class LakehouseReport(Rendered):
 
     def _next_call_later(self, call: Call) -> NextCall:
         words = "unblock or repair the tables, and then the same call again"
+        if not self.tables:
+            words = "check the catalog and the names: no table was found. Then the same call again"
         if self.come_back is not None:
             words = f"the same call again, from {_time(self.come_back)} on"
         return NextCall(words=words, earliest=self.come_back, calls=call.texts())

@@ -28,7 +28,7 @@ OUTCOMES = (
     *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
 )
 # No later call has anything to do for these tables.
-# A table with the outcome GONE may have another name.
+# GONE is not in the set: a renamed table exists under another name.
 COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER}
 
 
@@ -51,7 +51,7 @@ class TableResult:
         before: The row of the survey, or of a later reading just before the table ran.
         after: The row of a second survey after the run; None for a table that did not begin.
         statements: The results of the statements that ran.
-        kept: The files that a removal kept; None if unknown; the same holds for the next two.
+        kept: The files that a removal kept; None if unknown, as are `copied` and `rewritten`.
         copied: The files whose bytes were copied.
         rewritten: The files that Delta rewrote.
         seconds: The duration; None for a table that did not begin.

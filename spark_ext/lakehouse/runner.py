@@ -25,6 +25,7 @@ from spark_ext.lakehouse.results import DONE_BY_ANOTHER, FAILED, TableResult
 from spark_ext.lakehouse.running import Running, rows_or_errors
 from spark_ext.lakehouse.signals import Interrupts
 from spark_ext.lakehouse.workers import Workers
+from spark_ext.removal.stages import COPY
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
@@ -107,14 +108,16 @@ class Runner:
         failure = self._workers.failure
         with self._changed:
             for planned in self.waiting:
-                reason = self._refusals.get(planned.table) or self._stopped or CALL_FAILED
+                reason = self._refusals.get(planned.table)
+                if reason in (None, BYTES):  # bytes might have become free
+                    reason = self._stopped or reason or CALL_FAILED
                 self.results[planned.table] = not_begun(planned, reason, failure)
             begun = [each.planned for each in self._running]
             for planned in (*begun, *(each.planned for each in self._ended)):
                 self.results[planned.table] = unknown(planned, failure)
 
     def _supervise(self) -> None:
-        """Waits for a change, cancels running tables if the call ends, and verifies others."""
+        """Waits for a change, cancels tables if the call ends, and verifies tables that ended."""
         with self._changed:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:
@@ -181,8 +184,6 @@ class Runner:
                         return self._begin(planned)
                     self._refusals[planned.table] = refusal
                     refusals.add(refusal)
-                    if refusal == ERRORS:
-                        break
                 # A running table may free bytes of kept files, and a failed table may be done by
                 # another driver.
                 may_change = self._running if BYTES in refusals else ()
@@ -207,8 +208,10 @@ class Runner:
         words = f"{running.planned.table} ({running.number} of {self._number})"
         description = f"spark-ext {self.goal.words}: {words}"
         properties = self._workers.properties(number, description)
-        # Another writer may have turned a change of metadata into a copy.
-        reads_again = self._others_run or self.budget.max_bytes is not None
+        # Another writer may have turned a change of metadata into a copy. Reading a table again is
+        # short beside a copy, and another driver may have made the copy.
+        is_copy = running.planned.cost == COPY
+        reads_again = self._others_run or self.budget.max_bytes is not None or is_copy
         return running.attempt(properties, self._replan if reads_again else None)
 
     def _replan(self, running: Running, now: PlannedTable) -> str | None:

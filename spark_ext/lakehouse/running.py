@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.named_table import VARIABLE
 from spark_ext.api.progress import Progress
-from spark_ext.api.refusals import described, is_cancellation, run
+from spark_ext.api.refusals import described, is_cancellation, is_conflict, run
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import rows_of
 from spark_ext.lakehouse.goals import Goal
@@ -24,6 +24,10 @@ from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# Another driver with the same goal may conflict with each statement of a table.
+_MAX_CONFLICTS = 5
 
 
 class CallStoppedError(Exception):
@@ -50,7 +54,7 @@ class Running:
     bytes_done: int = 0
     _begun: set[str] = field(default_factory=set)
     _statement: str | None = None
-    _statements: tuple[StatementResult, ...] = ()
+    _statements: list[StatementResult] = field(default_factory=list)
     _leftovers: UnnamedCopies | None = None
     _refused: str | None = None
 
@@ -81,7 +85,7 @@ class Running:
             started=started,
             seconds=seconds,
             statement=self._statement,
-            statements=self._statements,
+            statements=tuple(self._statements),
             leftovers=self._leftovers,
             error=error,
             cancelled=self.stopped() if _is_stop(error) else None,
@@ -91,7 +95,8 @@ class Running:
 
     def _run(self, replan: Callable[[Running, PlannedTable], str | None] | None) -> None:
         if replan is not None:
-            now = self.goal.plan(rows_or_errors(self.spark, [self.planned.table])[0])
+            (row,) = rows_of(self.spark, [self.planned.table])  # raises if it is cancelled
+            now = self.goal.plan(row)
             if now.action != RUN:
                 return
             self._refused = replan(self, now)
@@ -99,26 +104,39 @@ class Running:
                 return
         planned = self.planned
         if planned.size_in_bytes:
-            # Before the run, the folder has no copies that a version names, in most cases.
+            # Looked up before the run: then usually no copy is named, and the log need not be read.
             self._leftovers = unnamed_copies(self.spark, planned.table)
         statement = None if VARIABLE in planned.table else self.goal.statement(planned)
-        self._go_on()
+        self._require_running()
         if statement is None:
-            self._statements = tuple(self.goal.run(self.spark, planned, self._watch))
+            self._run_goal(planned)
         else:
             self._statement = statement
             run(self.spark, statement)
 
+    def _run_goal(self, planned: PlannedTable) -> None:
+        """Runs the statements that remain; after a conflict, those that remain then."""
+        conflicts = 0
+        while True:
+            try:
+                self.goal.run(self.spark, planned, self._watch, self._statements.append)
+                return
+            except Exception as error:
+                conflicts += 1
+                if conflicts > _MAX_CONFLICTS or not is_conflict(error):
+                    raise
+            self._require_running()
+
     def _watch(self, progress: Progress) -> None:
         """Keeps the bytes of the files that are done. The first call precedes the statement."""
         if progress.statement not in self._begun:
-            self._go_on()
+            self._require_running()
             self._begun.add(progress.statement)
         if progress.round:
             done = self.planned.size_in_bytes - progress.size_in_bytes
             self.bytes_done = max(self.bytes_done, done)
 
-    def _go_on(self) -> None:
+    def _require_running(self) -> None:
         """Raises if no statement may begin."""
         if self.stopped() is not None:
             raise CallStoppedError("The call ended before the next statement of this table.")

@@ -22,7 +22,7 @@ class Interrupted(KeyboardInterrupt):
 
     Attributes:
         report: The report, including tables and statements before the signal.
-        signal: The signal; a command exits with 128 and its number.
+        signal: The signal; a command exits with 128 plus the number of the signal.
     """
 
     report: Any
@@ -92,6 +92,9 @@ def receiving_signals() -> Iterator[Interrupts]:
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number in _SIGNALS:
         signal.signal(number, interrupts)
+    outer = before[signal.SIGINT]
+    if isinstance(outer, Interrupts) and interrupts.received is None:
+        interrupts.received = outer.received  # it arrived before this body
     try:
         yield interrupts
     finally:

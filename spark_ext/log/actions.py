@@ -54,7 +54,7 @@ class Commit:
 
     Args:
         time: In milliseconds since the epoch, as DESCRIBE HISTORY shows it.
-        operation: The operation in `commitInfo`; None, as the next two, if the writer omitted it.
+        operation: The operation in `commitInfo`; the writer may omit it, `user` and `engine`.
         user: The `userName` in `commitInfo`, else the `userId`.
         engine: The `engineInfo` in `commitInfo`.
         parameters: The `operationParameters` in `commitInfo`.
@@ -111,8 +111,8 @@ class FileGroup:
         num_files: The number of files. A folder without files counts as one if its name contains
             the name of a column.
         size_in_bytes: The size of all files.
-        removable_from: The time after which retention counts, in milliseconds since the epoch:
-            the time of removal, or the time of the file if that is later. None for live files.
+        removable_from: The time from which the retention period counts, in milliseconds since the
+            epoch: of the removal, or of the file if that is later. None for live files.
         kind: `LIVE`, `REMOVED` (the log names the file and no longer needs it), `CHANGE_DATA` or
             `UNTRACKED`. The file of a deletion vector is live with its data files.
         source: The table that contains a file from outside of this table's folder, or the folder if
@@ -120,8 +120,8 @@ class FileGroup:
         is_hidden: Whether VACUUM ignores the files.
         added_under: The version of the newest metadata at the commit that added the files; None if
             that commit was cleaned up or never existed. If several commits added a file, the audit
-            takes the last one: rows are new then. Where the data of dropped columns is depends on
-            the first one.
+            uses the last commit, because the rows then count as new. The search for dropped data
+            uses the first commit.
         partition_columns: The keys of `partitionValues` of live files.
         folders: The names before `=` in the folders of the files.
         statistics: The paths in `minValues`, `maxValues` and `nullCount` of live files.

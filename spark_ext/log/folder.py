@@ -69,9 +69,9 @@ class TableFolder:
 
     Args:
         name: The name for a SQL statement.
-        now: In milliseconds since the epoch, as all times. The next two are durations.
-        deleted_file_retention: `delta.deletedFileRetentionDuration`.
-        log_retention: `delta.logRetentionDuration`.
+        now: The current time. All times are in milliseconds since the epoch.
+        deleted_file_retention: `delta.deletedFileRetentionDuration` in milliseconds.
+        log_retention: `delta.logRetentionDuration` in milliseconds.
         cleans_up_log: `delta.enableExpiredLogCleanup`.
         boundaries: By version.
         location: The path of the table.

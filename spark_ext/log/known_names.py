@@ -71,7 +71,7 @@ class KnownNames:
         if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
             return True
         # The operation of a state from a checkpoint is unknown.
-        return not any(state.may_bring_files for state in self.states)
+        return not any(state.may_add_foreign_files for state in self.states)
 
     @cached_property
     def _present(self) -> dict[Path, DataType | str]:

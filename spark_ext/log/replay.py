@@ -40,12 +40,12 @@ class State:
 
     @property
     def mode(self) -> str:
-        """Returns the column mapping mode, in lower case; an unknown mode as well."""
+        """Returns the column mapping mode in lower case, also if the mode is unknown."""
         return str(self.metadata.configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)).lower()
 
     @property
     def is_mapped(self) -> bool:
-        """Returns whether column mapping is on. In an unknown mode it is."""
+        """Returns whether column mapping is on. An unknown mode counts as on."""
         return self.mode != MODE_NONE
 
     @property
@@ -77,7 +77,7 @@ class State:
         return None if self.commit is None else self.commit.operation
 
     @property
-    def may_bring_columns(self) -> bool:
+    def may_add_foreign_columns(self) -> bool:
         """Returns whether the columns may come from another table or version, with names and ids.
 
         A writer may omit `commitInfo`, so the operation may be unknown.
@@ -85,12 +85,12 @@ class State:
         return self.operation in (None, CLONE, RESTORE)
 
     @property
-    def may_bring_files(self) -> bool:
+    def may_add_foreign_files(self) -> bool:
         """Returns whether files may come from another table, as by an unknown operation."""
         return self.operation in (None, CLONE, CONVERT)
 
     @property
-    def may_bring_mapped_files(self) -> bool:
+    def may_add_foreign_mapped_files(self) -> bool:
         """Returns whether files may have physical names of another table; CONVERT has none."""
         return self.operation in (None, CLONE)
 

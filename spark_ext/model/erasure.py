@@ -18,6 +18,9 @@ ERASED: Final = "ERASED"
 NEVER_HAD: Final = "NEVER_HAD"
 VERDICTS: Final = (LIVE, STILL_PRESENT, UNKNOWN, ERASED, NEVER_HAD)
 
+# The source of a name that no commit contains.
+IN_SCHEMA: Final = "SCHEMA"
+
 
 @dataclass(frozen=True)
 class FilesRead:
@@ -61,7 +64,8 @@ class NameInLog:
         version: The version of the commit, or the newest version of the file that has the name.
         timestamp: The time of the commit in the time zone of this process; None for a file.
         source: `DROP COLUMNS` or `RENAME COLUMN`, if a commit of that operation has the name;
-            `SCHEMA`, if an older file of the log has a schema with the name.
+            `SCHEMA`, if only an older file of the log has a schema with the name. Then the column
+            was dropped, or it was renamed and has another physical name now.
     """
 
     path: str

@@ -14,22 +14,24 @@ from spark_ext.errors import CannotAlignNamesError, ModeIdLostError, NotMappedEr
 from spark_ext.model.keys import (
     ALIGNING,
     COLUMN_MAPPING_MODE,
-    FEATURE_NAME,
-    FEATURE_PROPERTY,
-    FEATURE_SUPPORTED,
     MODE_ID,
     MODE_NAME,
     MODE_NONE,
 )
-from spark_ext.removal.reasons import blocking, in_words, what_to_do
+from spark_ext.removal.reasons import blocking, in_words, what_to_do_or_read
 from spark_ext.removal.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
     PHYSICAL_NAME_DIFFERS,
 )
-from spark_ext.removal.stages import BLOCKED, RemovalStage
+from spark_ext.removal.stages import (
+    BLOCKED,
+    TRACKED,
+    RemovalStage,
+    drop_statement,
+    set_statement,
+)
 
-_ADVICE = "The section Reasons of docs/removal.md describes each reason."
 _NOT_ALIGNED = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS}
 
 
@@ -60,7 +62,7 @@ class AligningTable:
         return self.mode != MODE_NONE and reasons.isdisjoint(_NOT_ALIGNED)
 
 
-def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, ...]:
+def remaining_statements(table: AligningTable, *, to_name_mode: bool) -> tuple[str, ...]:
     """Returns the remaining statements in order; empty if the names are aligned.
 
     A property of the table keeps the former mode during the alignment. The property distinguishes
@@ -90,14 +92,14 @@ def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, .
         raise CannotAlignNamesError(
             table=table.name,
             reasons=in_words(blocking(table.unmapped.reasons)),
-            advice=what_to_do(table.unmapped.reasons) or _ADVICE,
+            advice=what_to_do_or_read(table.unmapped.reasons),
         )
     return (*_removing(table), *_tracking(table), *_end(table))
 
 
 def marking_statement(name: str, mode: str) -> str:
     """Returns the statement that records the mode of a table in a property."""
-    return _set(name, {ALIGNING: mode})
+    return set_statement(name, {ALIGNING: mode})
 
 
 def _removing(table: AligningTable) -> tuple[str, ...]:
@@ -109,18 +111,13 @@ def _removing(table: AligningTable) -> tuple[str, ...]:
 def _tracking(table: AligningTable) -> tuple[str, ...]:
     mapped = {COLUMN_MAPPING_MODE: MODE_NAME}
     if table.flag is False:
-        return (_set(table.name, mapped),)
+        return (set_statement(table.name, mapped),)
     # In one commit, so that no writer maps the table before the table is tracked.
-    tracked = _set(table.name, {FEATURE_PROPERTY: FEATURE_SUPPORTED} | mapped)
+    tracked = set_statement(table.name, TRACKED | mapped)
     if table.flag is None:
         return (tracked,)
-    return (f"ALTER TABLE {table.name} DROP FEATURE {FEATURE_NAME}", tracked)
+    return (drop_statement(table.name), tracked)
 
 
 def _end(table: AligningTable) -> tuple[str, ...]:
     return (f"ALTER TABLE {table.name} UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')",)
-
-
-def _set(name: str, properties: dict[str, str]) -> str:
-    pairs = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
-    return f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})"

@@ -32,7 +32,7 @@ CATALOG_MANAGED = "CATALOG_MANAGED"
 CONFLICT = "CONFLICT"
 EARLIER_STAGE = "EARLIER_STAGE"
 INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
-MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
+MAPPING_METADATA_REMAINS = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
 OTHER_SESSIONS = "OTHER_SESSIONS"
 READER_VERSION = "READER_VERSION"
@@ -49,6 +49,7 @@ _COPY_COLUMN = (
     " with other names, copy the values with UPDATE, and drop the old columns."
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them."
+_DESCRIBED = 'The section "Reasons" of the page "Remove column mapping" describes each reason.'
 _SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
 # The reasons for copies or rewrites of files if the stage is not blocked.
 _OF_FILES = {
@@ -162,6 +163,11 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
     if OTHER_FEATURE in kinds:
         advice.append(_DROP_FEATURE)
     return " ".join(advice)
+
+
+def what_to_do_or_read(reasons: Iterable[Reason]) -> str:
+    """Returns what to do, or the page that describes the reasons if nothing is known."""
+    return what_to_do(reasons) or _DESCRIBED
 
 
 def other_features(features: Iterable[str]) -> tuple[Reason, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from spark_ext.model.column_mapping import is_mapped as has_mapping_on
@@ -16,6 +16,8 @@ from spark_ext.model.keys import (
     COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
+    FEATURE_PROPERTY,
+    FEATURE_SUPPORTED,
     ICEBERG_COMPAT_ENABLED,
     IDENTITY_COLUMNS_FEATURE,
     MODE_NONE,
@@ -23,7 +25,7 @@ from spark_ext.model.keys import (
 from spark_ext.model.metadata import FileCount, Protocol, TableFacts
 from spark_ext.removal.reasons import (
     EARLIER_STAGE,
-    MAPPING_METADATA_LEFT,
+    MAPPING_METADATA_REMAINS,
     OTHER_SESSIONS,
     READER_VERSION,
     RETENTION_PERIOD,
@@ -47,14 +49,11 @@ MEANINGS = {
 }
 
 # The costs of a stage.
-NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED = (
-    "NOTHING",
-    "METADATA",
-    "COPY",
-    "REWRITE",
-    "HISTORY",
-    "BLOCKED",
-)
+NOTHING, METADATA, COPY = "NOTHING", "METADATA", "COPY"
+REWRITE, HISTORY, BLOCKED = "REWRITE", "HISTORY", "BLOCKED"
+
+# The property that tracks a table.
+TRACKED = {FEATURE_PROPERTY: FEATURE_SUPPORTED}
 
 # Protocol, "Valid Feature Names in Table Features": the features of writer versions up to 4.
 _FEATURES_OF_WRITER_4 = frozenset(
@@ -122,9 +121,20 @@ def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
     return tuple(_with_earlier_blocks([_unmapped(facts), _readable(facts), _writable(facts)]))
 
 
+def set_statement(name: str, properties: Mapping[str, str]) -> str:
+    """Returns the statement that sets properties of a table."""
+    pairs = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+    return f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})"
+
+
 def removal_statement(name: str) -> str:
     """Returns the statement that removes column mapping."""
-    return f"ALTER TABLE {name} SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = '{MODE_NONE}')"
+    return set_statement(name, {COLUMN_MAPPING_MODE: MODE_NONE})
+
+
+def drop_statement(name: str, feature: str = FEATURE_NAME) -> str:
+    """Returns the statement that drops a table feature."""
+    return f"ALTER TABLE {name} DROP FEATURE {feature}"
 
 
 def _with_earlier_blocks(steps: Iterable[RemovalStage]) -> Iterator[RemovalStage]:
@@ -159,9 +169,9 @@ def _unmapped(facts: TableFacts) -> RemovalStage:
         # Delta's rewrite reads the logical names, and would write nulls for these columns.
         hidden = tuple(hidden_columns(facts.table))
         if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
-            return _stage(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
-        statement = _drop_mapping(facts.name)
-        reasons = (Reason(MAPPING_METADATA_LEFT), *reasons)
+            return _stage(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_REMAINS), *hidden))
+        statement = drop_statement(facts.name, COLUMN_MAPPING_FEATURE)
+        reasons = (Reason(MAPPING_METADATA_REMAINS), *reasons)
     return _with_files(cost, cost, facts, reasons, (statement,))
 
 
@@ -211,7 +221,8 @@ def _readable(facts: TableFacts) -> RemovalStage:
     if COLUMN_MAPPING_FEATURE not in features:
         version = str(facts.protocol.min_reader_version)
         return _stage(READERS, BLOCKED, (Reason(READER_VERSION, detail=version),))
-    return _stage(READERS, METADATA, statements=(_drop_mapping(facts.name),))
+    statement = drop_statement(facts.name, COLUMN_MAPPING_FEATURE)
+    return _stage(READERS, METADATA, statements=(statement,))
 
 
 def _writable(facts: TableFacts) -> RemovalStage:
@@ -223,19 +234,15 @@ def _writable(facts: TableFacts) -> RemovalStage:
     statements: list[str] = []
     reasons: tuple[Reason, ...] = ()
     if FEATURE_NAME in features:
-        statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {FEATURE_NAME}")
+        statements.append(drop_statement(facts.name))
         reasons = (Reason(OTHER_SESSIONS),)
     cost = METADATA if statements else NOTHING
     # Delta's fast DROP FEATURE of columnMapping adds checkpointProtection.
     if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
         dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
-        statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {dropped}")
+        statements.append(drop_statement(facts.name, dropped))
         cost, reasons = HISTORY, (retention_period(facts), *reasons)
     return _stage(WRITERS, cost, reasons, tuple(statements))
-
-
-def _drop_mapping(name: str) -> str:
-    return f"ALTER TABLE {name} DROP FEATURE {COLUMN_MAPPING_FEATURE}"
 
 
 def waiting(step: RemovalStage) -> RemovalStage:

@@ -25,12 +25,12 @@ from tests.support.held_statement import HeldStatement
 from tests.support.odd_disk import OddDisk, with_odd_disk
 from tests.support.processes import jvm_pid
 from tests.support.table_files import Row
+from tests.support.table_log import USER_METADATA
 from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"
 OUTCOME = "outcome"
 TURNS = 2
-SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # every commit contains it
 TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_APPEND"}
 WORKER = """
 import sys, threading
@@ -103,7 +103,7 @@ COPYING: dict[str, Callable[[Table], object]] = {
 
 
 def hold_while_copying(home: Path, jars: list[str], what: str) -> None:
-    """Makes a call on the odd storage, whose first copy is closed if its gate is removed.
+    """Makes a call on the odd storage, and holds the first copy until the gate file is removed.
 
     Writes the result of the call to a file, or the condition of its error.
     """
@@ -167,7 +167,7 @@ def write_beside_others(
 ) -> Written:
     """Runs statements beside other writers, and repeats each statement until it succeeds."""
     spark = _tiny_session(home / str(writer), jars)
-    spark.conf.set(SIGNATURE, str(writer))
+    spark.conf.set(USER_METADATA, str(writer))
     table = Table(spark, path)
     (home / f"{READY}-{writer}").touch()
     wait_until(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts and kills drivers, and reads what they leave."""
+"""Starts and kills drivers, and reads the files that remain."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests what other writers and readers see when a table removes column mapping.
 
-Each test is a row of a table in docs/concurrent-writers.md or docs/streams.md. A writer may fail
+Most tests are rows of a table in docs/concurrent-writers.md or docs/streams.md. A writer may fail
 once with a condition that recommends another run, which succeeds.
 """
 
@@ -95,6 +95,23 @@ def test_delete_fails_once(used: Table, vectors: str) -> None:
 
     refused_once(used, lambda: used.spark.sql(f"DELETE FROM {used.name} WHERE a = 3"))
 
+    assert used.rows() == [(1, "x"), (2, "y")]
+
+
+def test_append_fails_once_when_the_stage_readers_drops_the_feature(used: Table) -> None:
+    remove_mapping(used)
+
+    error = with_conflicts(
+        used.spark,
+        lambda: used.insert("(2, 'y')"),
+        Step.COMMIT,
+        [lambda: used.alter("DROP FEATURE columnMapping")],
+    )
+
+    assert error is not None
+    assert named_condition(error) == "DELTA_PROTOCOL_CHANGED"
+    assert "checkpointProtection" in used.log.protocol["writerFeatures"]
+    used.insert("(2, 'y')")
     assert used.rows() == [(1, "x"), (2, "y")]
 
 

@@ -28,7 +28,7 @@ from tests.support.name_changes import (
 )
 from tests.support.prepared import made_once
 from tests.support.releases import since_delta_4_1
-from tests.support.variants import crossed
+from tests.support.variants import crossed, in_matrix
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
@@ -243,11 +243,7 @@ def test_insert_is_rebased_when_mapping_was_enabled(table: Table) -> None:
 def test_inserts_are_refused_or_conflict_when_restore_restored_other_columns(
     table: Table, change: Change
 ) -> None:
-    create(table)
-    version = table.log.version
-    change(table)
-    table.alter("ALTER COLUMN b AFTER a")  # otherwise Delta sees that columns changed places
-    remove_mapping(table)
+    version = with_other_columns(table, change)
 
     restore = partial(Table.restore, version=version)
     steps = [Step.START, Step.PREPARE, Step.COMMIT]
@@ -256,6 +252,32 @@ def test_inserts_are_refused_or_conflict_when_restore_restored_other_columns(
     assert_refused(analysed)
     assert_refused(*begun, condition=METADATA_CHANGED)
     assert table.rows() == ROWS
+
+
+@pytest.mark.parametrize(("change", "operation"), [(drop_and_add, ""), *in_matrix((swap, "OTHER"))])
+def test_insert_conflicts_with_a_restore_of_other_columns_under_another_operation(
+    table: Table, change: Change, operation: str
+) -> None:
+    version = with_other_columns(table, change)
+
+    def restore(restored: Table) -> None:
+        restored.restore(version)
+        restored.log.rename_operation(operation)
+
+    assert_refused(
+        *run_all_late(table, [VALUES], restore, steps=[Step.COMMIT]), condition=METADATA_CHANGED
+    )
+    assert table.rows("a") == [(1,), (2,)]
+
+
+def with_other_columns(table: Table, change: Change) -> int:
+    """Makes a table whose mapping was removed after a change. Returns the version before it."""
+    create(table)
+    version = table.log.version
+    change(table)
+    table.alter("ALTER COLUMN b AFTER a")  # otherwise Delta sees that columns changed places
+    remove_mapping(table)
+    return version
 
 
 @pytest.mark.every_variant

@@ -8,16 +8,14 @@ struct: as null, or as a struct of nulls.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import chdb
 import polars
 from pyspark.sql import SparkSession
 
-from tests.engines.filtered import Filter
+from tests.engines.filtered import Filter, clickhouse_rows
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 from tests.support.golden_tables import without_nulls
 
@@ -37,18 +35,7 @@ def polars_(path: Path, **options: Any) -> Rows:
 
 
 def clickhouse(path: Path, where: str = "true") -> Rows:
-    query = (
-        f"SELECT * FROM deltaLakeLocal('{path}') WHERE {where}"
-        " SETTINGS output_format_json_quote_64bit_integers = 0"
-    )
-    # ClickHouse reads only files below the working directory.
-    before = Path.cwd()
-    os.chdir(path)
-    try:
-        answer = str(chdb.query(query, "JSONEachRow"))
-    finally:
-        os.chdir(before)
-    return rows([json.loads(line) for line in answer.splitlines()])
+    return rows(clickhouse_rows(path, f"SELECT * FROM deltaLakeLocal('{path}') WHERE {where}"))
 
 
 def kernel(spark: SparkSession) -> Callable[[Path], Rows]:

@@ -63,24 +63,26 @@ class Filter:
         return f"{column} {self.comparison}"
 
 
-def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
+def clickhouse_rows(path: Path, query: str, settings: str = "") -> Rows:
+    """Reads by chDB, which reads only files below the working directory."""
     import chdb
 
-    # See `test_clickhouse_filters_fields_of_structs_as_listed`.
-    columns = "id" if where else "*"
-    condition = f"WHERE {where.sql_from_one()}" if where else ""
-    options = ["output_format_json_quote_64bit_integers = 0", *([settings] if settings else [])]
-    query = (
-        f"SELECT {columns} FROM deltaLakeLocal('{path}') {condition} SETTINGS {', '.join(options)}"
-    )
-    # ClickHouse reads only files below the working directory.
+    options = ", ".join(filter(None, ["output_format_json_quote_64bit_integers = 0", settings]))
     before = Path.cwd()
     os.chdir(path)
     try:
-        answer = str(chdb.query(query, "JSONEachRow"))
+        answer = str(chdb.query(f"{query} SETTINGS {options}", "JSONEachRow"))
     finally:
         os.chdir(before)
     return [json.loads(line) for line in answer.splitlines()]
+
+
+def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
+    # See `test_clickhouse_filters_fields_of_structs_as_listed`.
+    columns = "id" if where else "*"
+    condition = f"WHERE {where.sql_from_one()}" if where else ""
+    query = f"SELECT {columns} FROM deltaLakeLocal('{path}') {condition}"
+    return clickhouse_rows(path, query, settings)
 
 
 def clickhouse_without_push_down(path: Path, where: Filter | None) -> Rows:

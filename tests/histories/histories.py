@@ -32,7 +32,8 @@ from tests.support.column_draws import (
 )
 from tests.support.delta_table import TRACKED
 from tests.support.reference_model import Column, State, edited, walk
-from tests.support.table_log import TableLog
+from tests.support.session_conf import session_conf
+from tests.support.table_log import LIKE, USER_METADATA, TableLog
 
 MODES = {mode: f"'delta.columnMapping.mode' = '{mode}'" for mode in ("none", "name", "id")}
 # Properties that change how files are written, and nothing else.
@@ -343,8 +344,9 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
     @rule(data=data)
     def create_like(self, data: Any) -> None:
         source = self._choose(data)
-        like = self._new_table(source.state.liked())
-        self._sql(f"CREATE TABLE {like.name} LIKE {source.name}")
+        like = self._new_table(source.state.created_like())
+        with session_conf(self.spark, {USER_METADATA: LIKE}):
+            self._sql(f"CREATE TABLE {like.name} LIKE {source.name}")
         self._check(like)
 
     @precondition(lambda self: self._has_room() or len(self.tables) > 1)

@@ -11,9 +11,11 @@ from textwrap import dedent, indent
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support import odd_disk
 from tests.support.custom_sessions import our_jar, resolved_jars
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.odd_disk import OddDisk, make_known, odd_jar
+from tests.support.java_sources import add_storage
+from tests.support.odd_disk import OddDisk
 from tests.support.rule_process import PYTHON
 from tests.support.session_conf import SetConf
 
@@ -69,7 +71,7 @@ def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., st
 @pytest.fixture(scope="session")
 def odd_session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
     """Returns a session with the storage of `odd_disk.py`."""
-    make_known(spark, odd_jar(tmp_path_factory.mktemp("odd")))
+    add_storage(spark, "odd", odd_disk.SOURCE, tmp_path_factory.mktemp("odd"))
     return spark
 
 

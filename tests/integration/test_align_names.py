@@ -21,7 +21,7 @@ from spark_ext.errors import (
     ModeIdLostError,
     NotMappedError,
 )
-from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, create_like, refusal
 from tests.support.deltalake_readers import read_by_pyarrow
 from tests.support.prepared import made_once
 from tests.support.releases import LIKE_TAKES_PATHS
@@ -243,7 +243,7 @@ def test_untracked_table_with_logical_names_is_tracked_without_copies(table: Tab
 def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path: Path) -> None:
     misled(table, NAME_MODE)
     like = Table(table.spark, tmp_path / "like")
-    table.spark.sql(f"CREATE TABLE {like.name} LIKE {table.name}")
+    create_like(table.spark, like.name, table.name)
     like.alter(f"SET TBLPROPERTIES ({TRACKED})")
     like.insert("(1, 'Rome', NULL, named_struct('x', 1), NULL)")
 

@@ -56,6 +56,9 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
         builder.config("spark.driver.extraClassPath", ":".join(jars))
     spark = used_session(with_hive_catalog(builder) if hive else builder, home)
     older = spark.newSession()
+    plain = Table(spark, home / "plain")
+    plain.insert("(1, 2)")
+    held = plain.delta_table
     # The first statement of a session builds its analyzer. After `attach`, it would have the
     # extension.
     older.sql("SELECT 1")
@@ -84,6 +87,8 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
     # The executors of a rewrite find the jar.
     tracking = spark_ext.UsageTracking.forPath(spark, home / "t")
     found["removed"] = tracking.remove_column_mapping(progress=None)[0].reached
+    plain.usage.remove_column_mapping(progress=None)
+    found["held"] = failure_of(lambda: held.update(set={"a": "1"}))
     for query in spark.streams.active:
         query.stop()
     return found
@@ -122,6 +127,7 @@ def test_attach_gives_a_running_session_usage_tracking(
 
     assert found.pop("returns it")
     assert found.pop("removed")
+    assert found.pop("held").condition == "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
     names = [("d", "a"), ("b", "b"), ("c", "c")]
     assert found == {
         "jars": 1,
@@ -135,7 +141,7 @@ def test_attach_gives_a_running_session_usage_tracking(
         "rebuilt refusals": REFUSED,
         "older refusals": REFUSED,
     }
-    assert is_uuid_name(TableLog(tmp_path / "plain").physical_names["b"])
+    assert is_uuid_name(TableLog(tmp_path / "plain").at(1).physical_names["b"])
     assert_tracked(tmp_path / "next")
     assert_tracked(tmp_path / "rebuilt")
     log = TableLog(tmp_path / "t")

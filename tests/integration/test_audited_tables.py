@@ -88,6 +88,15 @@ def test_sample_limits_the_footers_read(spark: SparkSession, broken: Table) -> N
     assert found(all_of_them.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
 
 
+def test_negative_sample_is_refused(spark: SparkSession, table: Table) -> None:
+    table.create_tracked()
+
+    with refusal("DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE") as refused:
+        spark.sql(f"SELECT * FROM column_mapping_audit('{table.name}', -1)")
+
+    assert refused.value.getMessageParameters()["exprName"] == "sample"
+
+
 def bytes_read(spark: SparkSession) -> int:
     jvm: Any = spark._jvm
     statistics = jvm.org.apache.hadoop.fs.FileSystem.getGlobalStorageStatistics()
@@ -225,7 +234,8 @@ def test_audit_continues_when_last_checkpoint_file_is_broken(
     last_checkpoint.unlink()
 
 
-def test_broken_log_file_raises_unreadable_log(spark: SparkSession, table: Table) -> None:
+def test_broken_log_file_raises_unreadable_log(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path / "a b%20c")
     table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '2'")
     for value in range(4):
         table.insert(f"({value})")
@@ -234,8 +244,9 @@ def test_broken_log_file_raises_unreadable_log(spark: SparkSession, table: Table
     commit, whole = log_file(table, 4), log_file(table, 4).read_text()
 
     checkpoint.write_bytes(b"no Parquet")
-    with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
+    with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
         spark_ext.audit(spark, table.path, progress=None)
+    assert refused.value.getMessageParameters()["path"] == f"file:{checkpoint}"
     # If no commit is missing, the history needs no checkpoint.
     for function in ("column_mapping", "column_mapping_history"):
         assert len(spark.sql(f"SELECT * FROM {function}('{table.name}')").collect()) == 1

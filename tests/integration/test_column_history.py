@@ -71,6 +71,21 @@ def is_in(path: str, parent: str) -> bool:
     return path == parent or path.startswith(parent + ".")
 
 
+def test_times_increase_as_in_describe_history(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.alter("ADD COLUMN b INT")
+    table.alter("ADD COLUMN c INT")
+    for version, modified in enumerate((1_000_000, 999_000, 1_000_000)):
+        file = table.path / "_delta_log" / f"{version:020}.json"
+        os.utime(file, (modified, modified))
+
+    shown = table.spark.sql(f"DESCRIBE HISTORY {table.name}").collect()
+    events = {row["version"]: row["timestamp"] for row in table.usage.history().collect()}
+
+    assert events == {row["version"]: row["timestamp"] for row in shown}
+    assert sorted(set(events.values())) == [events[version] for version in range(3)]
+
+
 # Columns.
 
 

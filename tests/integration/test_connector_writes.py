@@ -26,7 +26,7 @@ from tests.integration.connectors import (
     TWO_CONNECTORS,
     rows,
 )
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, create_like, refusal
 from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, FLAG, UUID
 
@@ -401,7 +401,7 @@ def test_table_created_like_a_tracked_table_of_kernel_is_tracked(
 ) -> None:
     conf(MODE, "STRICT")
 
-    changed.spark.sql("CREATE TABLE other LIKE named")
+    create_like(changed.spark, "other", "named")
 
     assert (other.log.flag, other.log.is_tracked) == ("true", True)
     assert other.log.columns == changed.log.columns

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.integration import routes
 from tests.integration.routes import CREATIONS, Route
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, create_like, refusal
 from tests.support.releases import SQL_GENERATES_COLUMNS
 from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, UUID, TableLog, is_uuid_name
@@ -444,7 +444,7 @@ def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
 def test_create_table_like_of_a_table_whose_flag_is_false(named_table: Table, copy: Table) -> None:
     named_table.create_tracked("a INT, s STRUCT<x: INT>")
     with named_table.no_commit():
-        copy.spark.sql("CREATE TABLE copied LIKE named")
+        create_like(copy.spark, "copied", "named")
     created = copy.log
     copy.alter("ADD COLUMN s.y INT")
     copy.insert("(1, struct(2, 3))")
@@ -463,7 +463,7 @@ def test_create_table_like_of_a_table_whose_flag_is_false(named_table: Table, co
 def test_create_table_like_of_a_table_whose_flag_is_true(named_table: Table, copy: Table) -> None:
     named_table.create_tracked("a INT, b INT")
     named_table.alter("RENAME COLUMN a TO c")
-    copy.spark.sql("CREATE TABLE copied LIKE named")
+    create_like(copy.spark, "copied", "named")
     created = copy.log
     copy.alter("ADD COLUMN a INT")
     copy.insert("(1, 2, 3)")
@@ -478,7 +478,7 @@ def test_create_table_like_of_a_table_whose_flag_is_true(named_table: Table, cop
 
 def test_create_table_like_of_an_unmapped_table_is_tracked(named_table: Table, copy: Table) -> None:
     named_table.create("a INT", TRACKED)
-    copy.spark.sql("CREATE TABLE copied LIKE named")
+    create_like(copy.spark, "copied", "named")
     created = copy.log
     copy.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     mapped = copy.log
@@ -497,7 +497,7 @@ def test_create_table_like_of_an_untracked_table_is_untracked(
     named_table.create("a INT", NAME_MODE)
     conf(TRACK_MAPPED, "true")
 
-    copy.spark.sql("CREATE TABLE copied LIKE named")
+    create_like(copy.spark, "copied", "named")
 
     assert is_untracked(copy.log)
     assert copy.log.physical_names == named_table.log.physical_names
@@ -524,7 +524,7 @@ def test_create_table_like_gets_no_feature_from_the_defaults(
     named_table.create("a INT", *[source] * bool(source))
     conf(FEATURE_DEFAULT, "supported")
 
-    copy.spark.sql("CREATE TABLE copied LIKE named")
+    create_like(copy.spark, "copied", "named")
 
     assert not copy.log.is_tracked  # Delta removes every feature, after the rules
     copy.alter(f"SET TBLPROPERTIES ({TRACKED})")

@@ -113,6 +113,18 @@ def test_trial_reports_why_the_defaults_give_no_session(
     assert problem in str(finding.problem)
 
 
+def test_trial_has_the_arguments_of_spark_submit(tmp_path: Path, delta_jars: list[str]) -> None:
+    settings = sound([our_jar(), *delta_jars])
+    words = ["--jars", settings.pop("spark.jars")]
+    for key, value in settings.items():
+        words += ["--conf", f"{key}={value}"]
+    arguments = {"PYSPARK_SUBMIT_ARGS": shlex.join([*words, "pyspark-shell"])}
+
+    finding = diagnosis(DEFAULTS, try_session(DEFAULTS, {**os.environ, **arguments}))
+
+    assert (finding.status, finding.problem) == (OK, None)
+
+
 @pytest.mark.matrix
 def test_trial_reports_defaults_that_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "spark-defaults.conf"

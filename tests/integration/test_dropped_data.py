@@ -27,6 +27,7 @@ from tests.integration.foreign_lines import (
 )
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
+from tests.support.odd_disk import OddDisk
 from tests.support.pages import commands
 from tests.support.releases import PURGES
 from tests.support.removal import local
@@ -63,7 +64,7 @@ def column(table: Table, path: str | None) -> DroppedColumn:
     return found
 
 
-def agree(table: Table, path: str | None) -> list[str]:
+def assert_places_agree(table: Table, path: str | None) -> list[str]:
     """Asserts that the reported places are those on the disk. Returns the remaining steps."""
     found = column(table, path)
     on_disk = holders(table.path, MARKER)
@@ -77,11 +78,11 @@ def erase(table: Table, path: str) -> None:
     """Runs every step, and compares the reported places with the disk before each step."""
     # Columns in arrays and maps have no statistics.
     in_log = ["LOG CLEANUP"] * any(holders(table.path, MARKER)[kind] for kind in NUMBERED)
-    assert agree(table, path) == ["PURGE", "VACUUM", *in_log]
+    assert assert_places_agree(table, path) == ["PURGE", "VACUUM", *in_log]
     table.purge()
-    assert agree(table, path) == ["VACUUM", *in_log]
+    assert assert_places_agree(table, path) == ["VACUUM", *in_log]
     table.spark.sql(f"VACUUM {table.name}")
-    assert agree(table, path) == in_log
+    assert assert_places_agree(table, path) == in_log
     assert_log_cleanup_erases(table)
 
 
@@ -164,7 +165,7 @@ MAKERS = {
 
 @PURGES
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_erasure_steps_leave_no_byte_and_each_place_is_reported_before_each_step(
+def test_erasure_steps_delete_every_byte_and_each_place_is_reported_before_each_step(
     table: Table, make: Callable[[Table], str]
 ) -> None:
     erase(table, make(table))
@@ -186,7 +187,7 @@ def test_removed_change_data_and_untracked_files_are_distinguished(table: Table)
     shutil.copy(table.path / live, table.path / "_of_nobody.parquet")
     table.alter("DROP COLUMN secret")
 
-    steps = agree(table, "secret")
+    steps = assert_places_agree(table, "secret")
 
     assert holders(table.path, MARKER) == Counter(
         live_files=1,
@@ -245,7 +246,7 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
     assert found.checkpoints == on_disk["checkpoints"]
     table.purge()
     table.spark.sql(f"VACUUM {table.name}")
-    assert agree(table, "secret") == ["LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["LOG CLEANUP"]
     assert_log_cleanup_erases(table)
 
 
@@ -254,10 +255,10 @@ def test_erasure_works_when_column_was_dropped_without_column_mapping(table: Tab
     table.insert(f"(1, '{MARKER}')")
     table.overwrite("SELECT CAST(id AS INT) FROM range(2)")
 
-    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
     assert column(table, "secret").operation == "WRITE"
     table.spark.sql(f"VACUUM {table.name}")
-    assert agree(table, "secret") == ["LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["LOG CLEANUP"]
     assert_log_cleanup_erases(table)
 
 
@@ -424,6 +425,63 @@ def test_untracked_file_with_name_of_deletion_vector_is_unknown(table: Table) ->
     assert (found.unknown_files.num_files, found.gone) == (1, False)
 
 
+def test_vacuum_ignores_the_folder_of_a_former_partition_column(table: Table) -> None:
+    table.create("id INT, _p STRING", *SHORT, partitioned_by="_p")
+    table.insert(f"(1, '{MARKER}')")
+    (folder,) = table.path.glob("_p=*")
+    table.overwrite("SELECT 2 AS id")
+    table.vacuum_at_once()
+
+    steps = [step.step for step in column(table, "_p").steps]
+
+    assert list(folder.glob("*.parquet"))
+    assert "VACUUM" not in steps
+    assert steps[-1] == "BY HAND"
+
+
+def test_folder_that_vacuum_deletes_meanwhile_is_omitted(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    table = Table(spark, tmp_path / "t", f"delta.`odd:{tmp_path / 't'}`")
+    top_level(table)
+    folder = table.path / "secret=1"
+    folder.mkdir()
+    (folder / "part-0.parquet").write_text(MARKER)
+    disk.delete_after_listing(folder)
+
+    assert column(table, "secret").unknown_files == FileCount()
+    assert not folder.exists()
+
+
+def test_checkpoint_that_log_cleanup_deletes_meanwhile_is_omitted(table: Table) -> None:
+    table.create("id INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '1'")
+    table.insert("(1)")
+    table.insert("(2)")
+    log = table.path / "_delta_log"
+
+    for read in (in_folder, lambda reading: reading.liveFiles(None)):
+        listed = listed_log(table)
+        for file in log.glob(f"*{1:020}.checkpoint*"):
+            file.unlink()
+        assert read(listed).lastVersion() == 2
+        shutil.copy(*(log / f"{version:020}.checkpoint.parquet" for version in (2, 1)))
+
+
+def listed_log(table: Table) -> Any:
+    """Returns the reading of a log, which the JVM has listed."""
+    session: Any = table.spark._jsparkSession
+    jvm: Any = table.spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
+    hadoop = session.sessionState().newHadoopConf()
+    return jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+
+
+def in_folder(reading: Any) -> Any:
+    """Returns the log with all files of a folder that has no hidden ones."""
+    jvm: Any = SparkSession.active()._jvm
+    return reading.folder(jvm.java.util.function.Predicate.isEqual("hidden")).log()
+
+
 def test_other_files_in_the_log_are_unknown(table: Table) -> None:
     top_level(table)
     (table.path / "_delta_log" / "00000000000000000001.json.bak").write_text(MARKER)
@@ -447,7 +505,7 @@ def test_texts_of_other_writers_in_commits_are_searched(table: Table, info: dict
     commit.write_text(json.dumps({"commitInfo": {"operation": "WRITE", **info}}) + "\n")
     table.alter("DROP COLUMN secret")
 
-    assert agree(table, "secret") == ["LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["LOG CLEANUP"]
 
 
 def test_predicate_is_unknown_when_commit_is_older_than_every_schema(table: Table) -> None:
@@ -473,7 +531,7 @@ def test_columns_of_a_clone_hide_no_dropped_column(table: Table, tmp_path: Path)
     table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
 
     assert table.log.columns["secret"] == source.log.columns["secret"]
-    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
 
 
 def align(table: Table) -> None:
@@ -498,7 +556,7 @@ def test_column_added_after_names_were_aligned_hides_no_dropped_column(
     table.insert("(2, 'x')")
 
     assert table.log.columns["secret"] == (id, "secret")
-    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
 
 
 @pytest.mark.broken_table("checkpoint_differs")
@@ -543,7 +601,7 @@ def test_column_is_not_dropped_when_restore_restored_it(table: Table) -> None:
 
     assert dropped(table).columns == ()
     table.alter("DROP COLUMN secret")
-    assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
+    assert assert_places_agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
 
 
 def test_statistics_that_are_objects_are_found(table: Table) -> None:
@@ -649,14 +707,10 @@ def test_audit_and_erasure_read_the_same_statistics_when_a_checkpoint_has_struct
     table.insert(f"(1, '{MARKER}')")
     table.insert(f"(2, '{MARKER}')")
     table.alter("DROP COLUMN secret")
-    session: Any = table.spark._jsparkSession
-    jvm: Any = table.spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
-    hadoop = session.sessionState().newHadoopConf()
-    reading = jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+    reading = listed_log(table)
 
     audited = reading.liveFiles(None).files()
-    erased = [file for file in reading.folder().log().files() if file.kind() == "live"]
+    erased = [file for file in in_folder(reading).files() if file.kind() == "live"]
 
     for files in (audited, erased):
         assert sum(file.numFiles() for file in files) == 2

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
 
 import spark_ext
 from tests.integration.foreign_lines import (
@@ -254,10 +256,10 @@ def test_stale_plan_is_refused_when_other_lines_changed_its_columns(
 @pytest.mark.every_variant
 @pytest.mark.parametrize("style", [no_json, null, *in_matrix(number, half_a_line)])
 def test_error_names_the_line_that_delta_cannot_read(
-    table: Table, style: Callable[[Lines], str]
+    spark: SparkSession, tmp_path: Path, style: Callable[[Lines], str]
 ) -> None:
     """Delta starts the statement: it reads the metadata from the checksum of the newest version."""
-    renamed(table)
+    table = renamed(Table(spark, tmp_path / "a b%20c"))
 
     with untouched(table), written(table, 1, style):
         with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
@@ -266,5 +268,5 @@ def test_error_names_the_line_that_delta_cannot_read(
             table.usage.remove_column_mapping(dry_run=True, exact=True)
 
     parameters = refused.value.getMessageParameters()
-    assert parameters["path"].endswith(f"{1:020}.json")
+    assert parameters["path"] == f"file:{table.path}/_delta_log/{1:020}.json"
     assert "line 2" in parameters["reason"]

@@ -27,7 +27,6 @@ from tests.integration.lakehouse_tables import (
     untracked,
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
-from tests.support.java_catalogs import add_catalog
 from tests.support.sessions import warehouse_of
 from tests.support.table_log import TableLog
 
@@ -168,26 +167,6 @@ def test_call_of_an_unknown_schema_raises_before_any_table(
     assert raised.value.getCondition() == "SCHEMA_NOT_FOUND"
 
 
-def test_tables_of_another_catalog_and_paths_may_have_any_name(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    home = tmp_path_factory.mktemp("lakes")
-    tables = add_catalog(spark, home, "lakes", "PathCatalog", "ListingCatalog")
-    places = ["deep/a.b", "deep/below/tick`", "deep/below/v${x}", "deep/below/more/é 日本"]
-    for place in places:
-        at(spark, tables / place).spark.range(1).write.format("delta").option(
-            "delta.columnMapping.mode", "name"
-        ).option("delta.feature.columnMappingUsageTracking", "supported").save(str(tables / place))
-    odd = home / "odd `path` ${x}"
-    shutil.copytree(tables / places[0], odd)
-
-    report = quiet(spark_ext.remove_column_mapping, spark, "lakes.deep", odd)
-
-    assert outcomes(report) == ["DONE"] * 5, report.text()
-    assert all(is_unmapped(TableLog(path)) for path in [*(tables / each for each in places), odd])
-    assert [len(each.statements) for each in report.tables] == [1] * 5
-
-
 def test_table_with_two_names_runs_once(
     spark: SparkSession, schema: dict[str, Table], tmp_path: Path
 ) -> None:
@@ -319,6 +298,10 @@ def test_progress_counts_tables_and_bytes(spark: SparkSession, tmp_path: Path) -
     assert (survey[0].tables_done, survey[0].tables) == (0, 2)
     assert (run[0].tables_done, run[0].tables, run[0].bytes) == (0, 2, size)
     assert (run[-1].tables_done, run[-1].bytes_done, run[-1].finished) == (2, size, True)
+    assert (survey[-1].tables_done, survey[-1].finished) == (2, True)
+    assert (run[0].rate, run[0].seconds_left) == (None, None)
+    assert (run[-1].rate or 0) * (run[-1].seconds - survey[-1].seconds) >= size
+    assert run[-1].seconds_left == 0
     assert run[-1].running == ()
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,19 @@ import spark_ext
 from spark_ext import Certificate
 from spark_ext.__main__ import main
 from spark_ext.errors import NotACertificateError
-from tests.integration.erasures import MARKER, only, report, top_level, verdict
+from tests.integration.erasures import (
+    MARKER,
+    SHORT,
+    clean_up_log,
+    footers_and_log,
+    only,
+    renamed_by_uuid,
+    report,
+    top_level,
+    verdict,
+)
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import PURGES
 
 pytestmark = pytest.mark.without("parquet")
 
@@ -146,6 +157,29 @@ def test_certificate_keeps_the_proof_of_runs_that_read_other_tables_or_failed(
     assert [column.path for column in again.earlier.columns] == ["ssn"]
 
 
+def test_certificate_of_a_live_column_does_not_prove_its_drop(table: Table, tmp_path: Path) -> None:
+    table.create("id INT, ssn STRING", NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    file = tmp_path / "ssn.json"
+    first = report(table)
+    Certificate.of(first).write(file)
+    assert only(first).verdict == "LIVE"
+
+    table.alter("RENAME COLUMN ssn TO token")
+    table.usage.remove_column_mapping(progress=None)
+    table.spark.sql(f"VACUUM {table.name}")
+    clean_up_log(table)
+
+    # No file and no version has the name, and the table has the data.
+    assert "ssn" not in footers_and_log(table)
+    assert table.rows() == [(1, MARKER)]
+    assert verdict(table) == "NEVER_HAD"
+    found = only(report(table, previous=file))
+    assert found.verdict == "UNKNOWN"
+    assert found.erasure is not None
+    assert found.erasure.unnamed_columns == ()
+
+
 def test_earlier_certificate_of_another_table_proves_nothing(table: Table, tmp_path: Path) -> None:
     other = Table(table.spark, tmp_path / "other").create_tracked("id INT")
     top_level(table)
@@ -153,3 +187,27 @@ def test_earlier_certificate_of_another_table_proves_nothing(table: Table, tmp_p
     certificate = Certificate.of(report(table))
 
     assert verdict(other, previous=certificate) == "NEVER_HAD"
+
+
+@PURGES
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("make", "first", "column"),
+    [(top_level, "STILL_PRESENT", "ssn"), (renamed_by_uuid, "UNKNOWN", None)],
+)
+def test_last_verdict_is_never_had_when_the_log_lacked_the_name_before_the_first_step(
+    table: Table, tmp_path: Path, make: Callable[[Table], None], first: str, column: str | None
+) -> None:
+    make(table)
+    clean_up_log(table)
+    found = only(certified := report(table))
+    Certificate.of(certified).write(tmp_path / "ssn.json")
+    physical = (found.columns[0].physical_path or "").strip("`")
+    assert (found.verdict, physical in footers_and_log(table)) == (first, True)
+
+    # Without a column, the call also erases columns whose name is not known.
+    report(table, column=column, apply=True)
+    clean_up_log(table)
+
+    assert physical not in footers_and_log(table)
+    assert verdict(table, previous=tmp_path / "ssn.json") == "NEVER_HAD"

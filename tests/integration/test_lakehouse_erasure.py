@@ -113,6 +113,29 @@ def test_same_call_erases_the_column_of_each_table_and_certificates_contain_the_
     assert earlier == ["ssn", "hidden", "person.ssn", "ssn"]
 
 
+@PURGES
+def test_names_that_the_commit_of_a_step_deletes_from_the_log_are_certified(
+    table: Table, tmp_path: Path
+) -> None:
+    renamed_by_uuid(table)
+    clean_up = "SET TBLPROPERTIES ('delta.checkpointInterval' = '1')"
+    table.alter(clean_up)
+    table.age_log()
+
+    first = report(table, apply=True)
+
+    assert not re.search("ssn|hidden", footers_and_log(table))
+    found = only(first)
+    assert [step.step for step in found.applied] == ["PURGE", "VACUUM"]
+    assert found.earlier is not None
+    assert {"hidden"} == {column.path for column in found.earlier.columns}
+    file = tmp_path / "ssn.json"
+    Certificate.of(first).write(file)
+    clean_up_log(table)
+    assert holders(table.path, MARKER) == {}
+    assert verdict(table, previous=file) == "ERASED"
+
+
 def test_column_is_erased_without_a_certificate_while_the_log_has_its_name(table: Table) -> None:
     columns = "id INT, items ARRAY<STRUCT<x: INT, ssn: STRING>>, keep STRING"
     table.create(columns, TRACKED, NAME_MODE, *SHORT)

@@ -37,7 +37,7 @@ CACHED_LOGS = 128
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
 
-def test_no_table_begins_that_exceeds_the_bytes(spark: SparkSession, tmp_path: Path) -> None:
+def test_table_that_exceeds_the_bytes_does_not_begin(spark: SparkSession, tmp_path: Path) -> None:
     sizes = {"large": 9_000, "small": 1, "middle": 3_000}
     tables = {name: untracked(at(spark, tmp_path, name), size) for name, size in sizes.items()}
     tables["free"] = free(at(spark, tmp_path, "free"))
@@ -123,6 +123,8 @@ def test_no_table_begins_after_the_failures(
         )
 
     assert outcomes(report) == expected, report.text()
+    limited = [each.reasons for each in report.of("NOT_BEGUN")]
+    assert limited == [("BUDGET_OF_ERRORS",)] * expected.count("NOT_BEGUN")
     assert "disk is odd" in str(report.tables[0].message)
     assert report.tables[0].error == "USAGE_TRACKING_COPY_FAILED"
     assert tables[0].rows() == ROWS
@@ -270,7 +272,7 @@ def jobs_of(spark: SparkSession, group: str) -> list[Any]:
 
 
 @pytest.mark.matrix
-def test_few_logs_of_many_tables_stay_in_deltas_cache(
+def test_deltas_cache_keeps_few_logs_of_many_tables(
     spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
     first = free(at(spark, tmp_path, "t0"))

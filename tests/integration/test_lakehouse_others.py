@@ -26,6 +26,7 @@ from tests.integration.lakehouse_tables import (
 )
 from tests.support.delta_table import Table
 from tests.support.odd_disk import OddDisk
+from tests.support.session_conf import SetConf
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
@@ -119,34 +120,93 @@ def test_table_that_another_driver_does_first_is_not_changed_again(
         assert_done_once(table)
 
 
-def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [free(at(spark, tmp_path, f"free{number}")) for number in range(6)]
-    tables += [untracked(at(spark, tmp_path, f"untracked{number}")) for number in range(2)]
+def test_removal_beside_another_writer_is_done_when_commits_have_no_metrics(
+    spark: SparkSession, tmp_path: Path, conf: SetConf
+) -> None:
+    conf("spark.databricks.delta.history.metricsEnabled", "false")
+    table = free(at(spark, tmp_path, "t"))
+
+    def write(row: spark_ext.SurveyedTable) -> bool:
+        table.insert("(3, 'z')")
+        return True
+
+    report = quiet(spark_ext.remove_column_mapping, spark, table.path, only=write)
+
+    (row,) = report.tables
+    assert (row.outcome, row.error, row.copied) == ("DONE", None, None), report.text()
+    assert operations(table)[-2:] == ["WRITE", "REMOVE COLUMN MAPPING"]
+    assert table.rows() == [*ROWS, (3, "z")]
+
+
+def at_once(
+    spark: SparkSession, call: Callable[..., LakehouseReport], tables: list[Table]
+) -> list[LakehouseReport]:
+    """Returns the reports of two calls that plan before either runs."""
     paths = [table.path for table in tables]
-    other = spark.newSession()
     ready = threading.Barrier(2)
     reports: list[LakehouseReport] = []
 
     def run(session: SparkSession) -> None:
         def wait(row: spark_ext.SurveyedTable) -> bool:
-            if row.table.endswith("free0`"):
+            if row.table.endswith(f"/{paths[0].name}`"):
                 ready.wait(120)
             return True
 
-        report = quiet(spark_ext.remove_column_mapping, session, *paths, only=wait)
-        reports.append(report)
+        reports.append(quiet(call, session, *paths, only=wait))
 
-    threads = [threading.Thread(target=run, args=(each,)) for each in (spark, other)]
+    threads = [threading.Thread(target=run, args=(each,)) for each in (spark, spark.newSession())]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    return reports
+
+
+def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, f"free{number}")) for number in range(6)]
+    tables += [untracked(at(spark, tmp_path, f"untracked{number}")) for number in range(2)]
+
+    reports = at_once(spark, spark_ext.remove_column_mapping, tables)
 
     assert all(report.complete for report in reports), [report.text() for report in reports]
     for table in tables:
         assert_done_once(table)
     for pair in zip(*map(outcomes, reports), strict=True):
         assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
+
+
+def renamed(table: Table) -> Table:
+    free(table).alter("RENAME COLUMN a TO c")
+    return table
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("call", "make", "flag"),
+    [
+        (spark_ext.align_names, renamed, "false"),
+        (spark_ext.track, untracked, "true"),
+        (spark_ext.untrack, free, None),
+    ],
+)
+def test_two_calls_of_another_goal_at_once_end_with_the_same_tables(
+    spark: SparkSession,
+    tmp_path: Path,
+    call: Callable[..., LakehouseReport],
+    make: Callable[[Table], Table],
+    flag: str | None,
+) -> None:
+    tables = [make(at(spark, tmp_path, name)) for name in "abc"]
+
+    reports = at_once(spark, call, tables)
+
+    assert all(report.complete for report in reports), [report.text() for report in reports]
+    for table in tables:
+        assert (table.log.flag, table.log.configuration["delta.columnMapping.mode"]) == (
+            flag,
+            "name",
+        )
+        assert table.rows() == ROWS
 
 
 def test_copies_of_a_killed_driver_are_named_with_the_statement_that_removes_them(

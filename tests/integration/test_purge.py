@@ -19,6 +19,7 @@ from tests.support.prepared import made_once
 from tests.support.releases import PURGES, since_delta_4_1
 from tests.support.removal import (
     COPY,
+    PURGE_SETTING,
     assert_checksum_holds,
     copied,
     data_files,
@@ -33,7 +34,6 @@ from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.without("auto-compact"), PURGES]
 
-SETTING = "spark.sparkext.columnMapping.purge"
 BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
@@ -136,7 +136,7 @@ def test_purge_returns_and_logs_the_same_metrics_as_delta(table: Table) -> None:
     shutil.copytree(table.path, twin.path)
 
     ours = purge(table)
-    with session_conf(table.spark, {SETTING: "rewrite"}):
+    with session_conf(table.spark, {PURGE_SETTING: "rewrite"}):
         deltas = purge(twin)
 
     assert shape(ours) == shape(deltas)
@@ -152,7 +152,7 @@ def test_second_purge_makes_no_commit(table: Table) -> None:
     dropped(table)
     purge(table)
 
-    with table.no_commit(), session_conf(table.spark, {SETTING: "rewrite"}):
+    with table.no_commit(), session_conf(table.spark, {PURGE_SETTING: "rewrite"}):
         purge(table)
     with table.no_commit():
         purge(table)
@@ -175,7 +175,7 @@ def test_setting_decides_between_copies_and_rewrite(
     dropped(table, *properties)
     rows = table.rows("c, b")
 
-    with session_conf(table.spark, {SETTING: value} if value else {}), table.one_commit():
+    with session_conf(table.spark, {PURGE_SETTING: value} if value else {}), table.one_commit():
         purge(table)
 
     assert copied(table.log) == copies
@@ -187,7 +187,7 @@ def test_purge_fails_when_the_setting_is_invalid(table: Table) -> None:
     dropped(table)
 
     with (
-        session_conf(table.spark, {SETTING: "quick"}),
+        session_conf(table.spark, {PURGE_SETTING: "quick"}),
         table.refusal("USAGE_TRACKING_INVALID_SETTING"),
     ):
         purge(table)
@@ -218,7 +218,7 @@ def test_delta_rewrites_files_without_row_counts_when_iceberg_compatible(table: 
     dropped(table, NAME_MODE, compat, "'delta.enableDeletionVectors' = 'false'")
     rewrite_first_commit(table, lambda add: add.pop("stats"))
 
-    with session_conf(table.spark, {SETTING: "copy"}), table.one_commit():
+    with session_conf(table.spark, {PURGE_SETTING: "copy"}), table.one_commit():
         purge(table)
 
     log = table.log
@@ -358,7 +358,7 @@ def test_purge_keeps_the_tags_of_clustered_files(table: Table) -> None:
 
     with table.one_commit():
         purge(table)
-    with session_conf(table.spark, {SETTING: "rewrite"}), twin.no_commit():
+    with session_conf(table.spark, {PURGE_SETTING: "rewrite"}), twin.no_commit():
         purge(twin)  # Delta does not rewrite a whole cube, although it contains a dropped column
 
     (add,) = added(table.log)
@@ -430,7 +430,11 @@ def sql(text: str) -> Callable[[Table], object]:
         sql("INSERT INTO {t} VALUES (5, 'z')"),
         sql("ALTER TABLE {t} RENAME COLUMN b TO e"),
         sql("ALTER TABLE {t} ADD COLUMN e INT"),
-        sql("ALTER TABLE {t} DROP COLUMN b"),
+        pytest.param(
+            sql("ALTER TABLE {t} DROP COLUMN b"),
+            # The copies were made before the column was dropped.
+            marks=pytest.mark.broken_table("file_columns", "statistics_names"),
+        ),
         sql("ALTER TABLE {t} SET TBLPROPERTIES ('k' = 'v')"),
     ],
     ids=["append", "rename", "add", "drop", "property"],

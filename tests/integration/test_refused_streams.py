@@ -13,8 +13,10 @@ from pyspark.errors import StreamingQueryException
 from tests.integration.streams import OLD, Stream, removal_in, used
 from tests.support.delta_table import Table
 from tests.support.name_changes import map_again, remove_mapping
-from tests.support.session_conf import session_conf
+from tests.support.session_conf import SetConf, session_conf
 from tests.support.variants import in_matrix
+
+CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 
 pytestmark = pytest.mark.without("auto-compact")
 
@@ -81,6 +83,35 @@ def drop_and_add_first(table: Table) -> None:
     remove_mapping(table)
 
 
+def test_stream_is_refused_when_the_table_was_replaced_after_the_removal(
+    table: Table, tmp_path: Path
+) -> None:
+    """REPLACE gives the table another id."""
+    stream = Stream(used(table), tmp_path / "s", ignoreChanges="true")
+    stream.run()
+    remove_mapping(table)
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} USING delta AS SELECT 9 AS k, 900 AS b")
+
+    stream.assert_refused("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE")
+
+
+def test_stream_is_refused_when_a_clone_replaced_the_table_after_the_removal(
+    table: Table, tmp_path: Path
+) -> None:
+    """The clone has the table's id, and columns of the same names and types."""
+    stream = Stream(used(table), tmp_path / "s", ignoreChanges="true")
+    stream.run()
+    table.insert("(3, 30)")
+    remove_mapping(table)
+    source = Table(table.spark, table.path.with_name("source"))
+    source.create("k INT, b INT")
+    source.insert("(9, 900)")
+    table.spark.sql(f"DELETE FROM {table.name}")
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
+
+    stream.assert_refused()
+
+
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
     ("change", "is_behind"),
@@ -126,18 +157,21 @@ def test_stream_is_refused_when_fields_of_a_struct_changed_their_order(
     stream.assert_refused()
 
 
+@pytest.mark.every_variant
+@pytest.mark.parametrize("operation", ["RESTORE", "OTHER", ""])
 def test_stream_is_refused_when_restore_restored_a_column_of_the_same_name(
-    table: Table, tmp_path: Path
+    table: Table, tmp_path: Path, operation: str
 ) -> None:
-    """Both columns `b` have this physical name: the dropped one, and the later one."""
+    """The dropped column `b` has this physical name. A commit need not name its operation."""
     table.create_tracked("k INT, b INT")
     table.insert("(1, 100)")
     table.alter("DROP COLUMN b")
     table.alter("ADD COLUMN b INT")
-    stream = Stream(table, tmp_path / "s", skipChangeCommits="true")
+    stream = Stream(table, tmp_path / "s", ignoreChanges="true")
     stream.run()
     remove_mapping(table)
     table.restore(1)
+    table.log.rename_operation(operation)
     table.insert("(2, 200)")
 
     stream.assert_refused()
@@ -155,10 +189,14 @@ def test_stream_is_refused_when_its_version_is_not_in_the_log(table: Table, tmp_
     assert stream.rows() == OLD
 
 
-@pytest.mark.matrix
-def test_stream_fails_when_vacuum_deleted_unread_files(table: Table, tmp_path: Path) -> None:
-    stream = Stream(used(table), tmp_path / "s")
-    stream.run()
+@pytest.mark.every_variant
+@pytest.mark.parametrize("options", [{}, {"readChangeFeed": "true"}])
+def test_stream_fails_when_vacuum_deleted_unread_files(
+    table: Table, tmp_path: Path, conf: SetConf, options: dict[str, str]
+) -> None:
+    conf("spark.sql.files.ignoreMissingFiles", "true")
+    stream = Stream(used(table, CHANGES), tmp_path / "s", **options)
+    read = stream.run()
     table.insert("(3, 30)")
     remove_mapping(table)
     table.insert("(4, 40)")
@@ -167,7 +205,7 @@ def test_stream_fails_when_vacuum_deleted_unread_files(table: Table, tmp_path: P
     with pytest.raises(StreamingQueryException):
         stream.run()
 
-    assert stream.rows() == OLD
+    assert stream.rows() == read
 
 
 def test_stream_is_refused_when_another_operation_removed_the_mapping(
@@ -178,9 +216,7 @@ def test_stream_is_refused_when_another_operation_removed_the_mapping(
     stream.run()
     remove_mapping(table)
     table.insert("(3, 30)")
-    commit = table.path / "_delta_log" / f"{removal_in(table):020}.json"
-    commit.write_text(commit.read_text().replace('"REMOVE COLUMN MAPPING"', '"OTHER"'))
-    commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+    table.log.rename_operation("OTHER", removal_in(table))
 
     stream.assert_refused()
 

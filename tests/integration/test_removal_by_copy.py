@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.prepared import made_once
@@ -42,6 +44,18 @@ def renamed(table: Table, *properties: str) -> Table:
     table.insert("(2, 'y', 8)")
     table.alter("DROP COLUMN d")
     return table
+
+
+def test_job_without_files_broadcasts_nothing(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    context: Any = spark.sparkContext._jsc
+    first = context.broadcast("x").id()
+
+    hadoop = context.hadoopConfiguration()
+    job = jvm.sparkext.copy.CopyJob(context.sc(), hadoop, None, False, None)
+
+    assert list(job.run(jvm.java.util.ArrayList())) == []
+    assert context.broadcast("x").id() == first + 1
 
 
 # The statements.

@@ -311,6 +311,13 @@ def test_removal_until_readers_drops_the_feature(table: Table) -> None:
     assert "columnMapping" not in table.log.writer_features
     assert table.log.is_tracked
 
+    table.insert("(2, 'y')")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    assert table.log.writer_features >= {"columnMapping", "checkpointProtection"}
+    assert table.log.physical_names == {"a": "a", "b": "b"}
+    assert table.rows() == [(1, "x"), (2, "y")]
+
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
 def test_removal_until_writers_waits_for_the_retention_period(table: Table) -> None:
@@ -334,6 +341,12 @@ def test_removal_until_writers_waits_for_the_retention_period(table: Table) -> N
     assert table.rows() == [(1, "x")]
     found = {str(file.relative_to(table.path)) for file in table.path.rglob("part-*.parquet")}
     assert found == set(files)
+
+    with table.refusal("DELTA_CANNOT_RESTORE_TABLE_VERSION"):
+        table.restore(1)
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    assert table.log.physical_names == {"a": "a", "b": "b"}
+    assert table.rows() == [(1, "x")]
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")

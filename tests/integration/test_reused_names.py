@@ -22,6 +22,7 @@ from tests.support.prepared import made_once
 from tests.support.removal import OPERATION
 from tests.support.session_conf import SetConf
 from tests.support.table_log import FLAG
+from tests.support.variants import in_matrix
 
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 OTHER_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
@@ -93,9 +94,13 @@ def test_change_feed_is_refused_when_a_dropped_name_was_used_again(
     assert changes(table, version_of(table, OPERATION) + 1)[0] == (3, 333, "insert")
 
 
-@pytest.mark.parametrize("is_tracked", [True, False])
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("is_tracked", "operation"),
+    [(True, "RESTORE"), (False, "RESTORE"), (True, "OTHER"), *in_matrix((False, ""))],
+)
 def test_change_feed_is_refused_when_restore_follows_a_removal(
-    table: Table, tmp_path: Path, is_tracked: bool
+    table: Table, tmp_path: Path, is_tracked: bool, operation: str
 ) -> None:
     # In an untracked table physical names equal logical names only if mapping was enabled later.
     filled(table, *([TRACKED, NAME_MODE] if is_tracked else []))
@@ -108,6 +113,7 @@ def test_change_feed_is_refused_when_restore_follows_a_removal(
     start = table.log.version
     table.insert("(3, 333)")
     table.restore(good)
+    table.log.rename_operation(operation)
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, start)

@@ -349,16 +349,21 @@ def test_rows_that_do_not_fit_are_refused(
     assert answer in parameters(refused.value)["problem"]
 
 
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [("path STRING", [{"path": "a"}]), ("x DOUBLE", [{"x": 1.5}, {"x": 2}, {"x": None}])],
+)
 def test_other_columns_than_a_query_was_analyzed_with_are_refused(
-    tracked: Table, rules: Callable[..., str]
+    tracked: Table, rules: Callable[..., str], columns: str, rows: list[dict[str, object]]
 ) -> None:
-    rules("""return '{"schema": "path STRING", "rows": [{"path": "a"}]}' """)
+    """The values fit the columns of the answer."""
+    rules(f"return {json.dumps({'schema': columns, 'rows': rows})!r}")
 
     with pytest.raises(AnalysisException) as refused:
         tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')").collect()
 
     assert_malformed(refused.value)
-    assert "has the columns path STRING and not path" in parameters(refused.value)["problem"]
+    assert f"has the columns {columns} and not path" in parameters(refused.value)["problem"]
 
 
 def test_missing_removal_stage_counts_as_not_reached(

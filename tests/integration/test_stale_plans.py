@@ -809,3 +809,16 @@ def test_stale_view_reads_by_name_when_tracked_table_was_created_again(
     else:
         with refusal(STALE):
             spark.sql("SELECT * FROM held").collect()
+
+
+def test_insert_is_committed_although_the_refresh_of_a_stale_cache_fails(table: Table) -> None:
+    spark = tracked(table, before=rename).spark
+    spark.sql(f"CREATE TABLE cached USING delta LOCATION '{table.path}'")
+    spark.sql("CACHE TABLE cached")
+    remove_mapping(table)
+
+    with table.one_commit(), refusal(STALE):
+        spark.sql("INSERT INTO cached VALUES (3, 'z', 'r')")
+
+    spark.sql("DROP TABLE cached")
+    assert table.rows() == [(1, "x", "p"), (2, "y", "q"), (3, "z", "r")]

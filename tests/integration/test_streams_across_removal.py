@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow.parquet
@@ -242,6 +243,25 @@ def test_change_feed_continues(table: Table, tmp_path: Path, is_read: bool) -> N
     ]
 
 
+def test_change_feed_has_null_before_a_column_that_was_added_after_the_removal(
+    table: Table, tmp_path: Path
+) -> None:
+    stream = Stream(used(table, CHANGES), tmp_path / "s", readChangeFeed="true")
+    stream.run()
+    table.insert("(3, 30)")
+    remove_mapping(table)
+    table.alter("ADD COLUMN a INT FIRST")
+    table.insert("(44, 4, 40)")
+
+    found = [(row.get("a"), row["k"], row["b"], row["_change_type"]) for row in stream.run()]
+    assert sorted(found, key=itemgetter(1)) == [
+        (None, 1, None, "insert"),
+        (None, 2, 20, "insert"),
+        (None, 3, 30, "insert"),
+        (44, 4, 40, "insert"),
+    ]
+
+
 def test_stream_of_a_renamed_partition_column_continues(table: Table, tmp_path: Path) -> None:
     stream = Stream(used(table, partitioned_by="a"), tmp_path / "s")
     stream.run()
@@ -403,4 +423,24 @@ def test_two_removals_with_an_added_column_in_between_are_crossed(
         return {"k": number, "b": 10 * number, added: value}
 
     assert stream.run() == sorted_rows(*OLD, row(3), row(4), row(5, 500), row(6, 600))
+    assert {first, removal_in(table)} <= {version for version, _ in stream.offsets()}
+
+
+def test_two_alignments_are_crossed(table: Table, tmp_path: Path) -> None:
+    stream = Stream(used(table), tmp_path / "s")
+    stream.run()
+    table.insert("(3, 30)")
+    align(table)
+    first = removal_in(table)
+    table.insert("(4, 40)")
+    table.alter("DROP FEATURE columnMappingUsageTracking")
+    table.alter("ADD COLUMN c INT")
+    assert table.log.physical_names["c"] != "c"
+    table.insert("(5, 50, 500)")
+    align(table)
+    assert table.log.physical_names["c"] == "c"
+    table.insert("(6, 60, 600)")
+
+    rows = [{"k": k, "b": 10 * k, "c": 100 * k if k > 4 else None} for k in range(3, 7)]
+    assert stream.run() == sorted_rows(*OLD, *rows)
     assert {first, removal_in(table)} <= {version for version, _ in stream.offsets()}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that table functions show nothing of a table that the user may not read.
 
-A check rule, a rule of the optimizer or a catalog refuses the user. The tests add all three.
+A check rule, a resolution rule, a rule of the optimizer or a catalog refuses the user. The tests
+add all four.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ Login = Callable[..., SparkSession]
 
 # The functions of one table, whose name is the first argument.
 FUNCTIONS = sorted(
-    {*table_functions.FUNCTIONS, "column_mapping_copies", "column_mapping_named_table"}
+    {
+        *table_functions.FUNCTIONS,
+        *("column_mapping_commits", "column_mapping_copies", "column_mapping_named_table"),
+    }
     - {"column_mapping_survey"}
 )
 # {f} is a call of a function.
@@ -139,6 +143,18 @@ def test_every_function_is_refused_by_name_and_by_path(eve: SparkSession, wareho
             assert HIDDEN not in str(refused.value)
         for name in (by_name("open"), by_path(warehouse, "open")):
             eve.sql(f'SELECT * FROM {function}("{name}")').collect()
+
+
+def test_audit_is_refused_by_a_rule_that_refuses_known_columns(
+    login: Login, warehouse: Path
+) -> None:
+    """If Delta cannot open a table, an audit reads it under a relation without columns."""
+    eve = login("eve", "resolution")
+
+    for name in (by_name(), by_path(warehouse)):
+        with refusal(CONDITION):
+            eve.sql(f'SELECT * FROM column_mapping_audit("{name}")').collect()
+    assert not eve.sql(f"SELECT * FROM column_mapping_audit('{by_name('open')}')").collect()
 
 
 @pytest.mark.parametrize("function", ["column_mapping_audit", "column_mapping_dropped"])

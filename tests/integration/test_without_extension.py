@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests tracked tables, and clones of them, in a session of plain delta-spark."""
+"""Tests tables, clones and streams in a session of plain delta-spark."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import lit
 
 import spark_ext
 from spark_ext import UsageTracking
+from tests.integration.streams import OTHER_STREAM, checkpoint_of, start_sink
 from tests.support.custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
-from tests.support.delta_table import TRACKED, Table
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.processes import new_process
 from tests.support.table_log import UUID
 
@@ -196,3 +199,90 @@ def test_id_of_a_column_dropped_without_the_extension_is_not_reused(
     assert table.log.flag == "true"
     assert table.log.columns == {"a": (1, "a"), "b": (3, UUID)}
     assert table.rows() == [([1], None)]
+
+
+# Streams of the plain session, while a session with spark-ext removes column mapping.
+
+EVOLUTION = "DELTA_STREAMING_METADATA_EVOLUTION"
+ALLOWED = "spark.databricks.delta.streaming.allowSourceColumnRenameAndDrop"
+# The streams that run in the process of the plain session, by the folders of their targets.
+RUNNING: dict[Path, Any] = {}
+
+
+def start_stream(spark: SparkSession, source: Path, target: Path, how: str) -> None:
+    """Starts a sink, or an update of all rows by a `DeltaTable` of now in each batch."""
+    rows = spark.readStream.format("delta").load(str(source))
+    writer = rows.writeStream.option("checkpointLocation", str(checkpoint_of(target)))
+    held = Table(spark, target).delta_table
+    if how == "update":
+        writer = writer.foreachBatch(lambda _, number: held.update(set={"b": lit(f"u{number}")}))
+        query = writer.start()
+    else:
+        query = writer.format("delta").start(str(target))
+    query.processAllAvailable()
+    RUNNING[target] = query
+
+
+def end_stream(_: SparkSession, target: Path) -> None:
+    """Lets a stream read all rows, and stops it."""
+    query = RUNNING.pop(target)
+    query.processAllAvailable()
+    query.stop()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("how", "before", "after"),
+    [
+        ("sink", [(1, "x"), (2, "y")], [(1, "x"), (2, "y"), (3, "z")]),
+        ("update", [(1, "u0")], [(None, "u1")]),
+    ],
+)
+def test_running_plain_stream_has_no_error_after_a_removal(
+    table: Table, plain: Plain, how: str, before: object, after: object
+) -> None:
+    """A sink writes by the newest names. A stale `DeltaTable` writes nulls."""
+    table.create("a INT, b STRING", NAME_MODE)
+    table.insert("(1, 'x')")
+    source = Table(table.spark, table.path.with_name("source")).create("a INT, b STRING")
+    source.insert("(2, 'y')")
+    plain(start_stream, source.path, table.path, how)
+    assert table.rows() == before
+
+    table.usage.remove_column_mapping(progress=None)
+    source.insert("(3, 'z')")
+    plain(end_stream, table.path)
+
+    assert table.rows() == after
+
+
+def read_stream(spark: SparkSession, source: Path, target: Path, has_log: bool) -> str | None:
+    """Reads all rows of a table into another one, and returns the condition of an error."""
+    rows = spark.readStream.format("delta")
+    if has_log:
+        spark.conf.set(ALLOWED, "always")
+        rows = rows.option("schemaTrackingLocation", str(checkpoint_of(target) / "schemas"))
+    try:
+        start_sink(rows.load(str(source)), target).awaitTermination()
+    except StreamingQueryException as stopped:
+        return re.findall(r"\[(DELTA_\w+)\]", str(stopped))[0]
+    return None
+
+
+def test_plain_stream_from_the_table_continues_with_a_schema_log_after_a_removal(
+    table: Table, plain: Plain
+) -> None:
+    table.create("a INT, b STRING", NAME_MODE)
+    table.insert("(1, 'x')")
+    target = Table(table.spark, table.path.with_name("target"))
+    assert plain(read_stream, table.path, target.path, False) is None
+    table.insert("(2, 'y')")
+    table.usage.remove_column_mapping(progress=None)
+    table.insert("(3, 'z')")
+
+    assert plain(read_stream, table.path, target.path, False) == OTHER_STREAM
+    assert target.rows() == [(1, "x")]
+    logged = [plain(read_stream, table.path, target.path, True) for _ in range(3)]
+
+    assert logged == [EVOLUTION, EVOLUTION, None]
+    assert target.rows() == [(1, "x"), (2, "y"), (3, "z")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provides an S3 server for each test process, and its buckets."""
+"""Provides an S3 server for each test process, and its buckets, whose small tables it proves."""
 
 from __future__ import annotations
 
@@ -44,16 +44,25 @@ def server(request: pytest.FixtureRequest) -> S3:
 
 
 @pytest.fixture
-def new_store_on(spark: SparkSession) -> Iterator[Callable[..., Store]]:
+def new_store_on(
+    spark: SparkSession, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Store]]:
     """Yields a function that creates buckets for the session, as `store.new_store`."""
+    stores: list[Store] = []
     with ExitStack() as stack:
 
         def make(server: S3, **options: object) -> Store:
             store = stack.enter_context(new_store(server, **options))  # type: ignore[arg-type]
             stack.enter_context(known(spark, store))
+            stores.append(store)
             return store
 
         yield make
+        marks = request.node.iter_markers("broken_table")
+        expected: set[str] = set().union(*(mark.args for mark in marks))
+        folder = tmp_path_factory.mktemp("buckets")
+        found = [each for store in stores for each in store.findings(folder / store.bucket)]
+        assert {each.check for each in found} - expected == set(), found
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ in 16 objects by 4 threads, on 2 cores:
 | S3Proxy 4.1.0 in memory | | | | all objects | |
 | S3Mock 5.2.0 (10 s) | 7.9 s | 3.1 s | 11.4 s | 298 MB | checked ranges, returned checksums |
 | moto 5.2.5 | 13.2 s | 4.1 s | 8.8 s | 1.2 GB | the ETag's condition; checked digests, ranges |
-| versitygw 1.8.0 | 5.9 s | 1.8 s | 6.5 s | 53 MB | encryption, storage classes: returned nowhere |
+| versitygw 1.8.0 | 5.9 s | 1.8 s | 6.5 s | 53 MB | encryption, storage classes (never returned) |
 
 moto ignores `x-amz-copy-source-if-match`, so it copies a file that was changed meanwhile. S3Proxy
 and versitygw cannot store an object `n` beside an object `n/m`, which no table needs.

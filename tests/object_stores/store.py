@@ -15,7 +15,10 @@ from pyspark.sql import SparkSession
 from tests.object_stores.aws import add_to, s3a_settings
 from tests.object_stores.proxy import Proxy, running
 from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
+from tests.object_stores.uploads import MIB
+from tests.support.proof import Finding, findings
 
+SMALL = 16 * MIB
 # The client gives up after a second instead of minutes if every attempt fails.
 SHORT_PATIENCE = {
     "attempts.maximum": "2",
@@ -69,6 +72,16 @@ class Store:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(self.server.get(self.bucket, key))
         return folder
+
+    def findings(self, folder: Path) -> Iterator[Finding]:
+        """Yields what the proof finds in the small tables of the bucket, and downloads them."""
+        sizes = self.objects()
+        for table in sorted(
+            {key.split("/_delta_log/")[0] for key in sizes if "_delta_log/" in key}
+        ):
+            files = [size for key, size in sizes.items() if key.startswith(f"{table}/")]
+            if sum(files) <= SMALL:
+                yield from findings(self.mirror(table, folder / table))
 
     def rows(self, path: str) -> list[tuple[object, ...]]:
         """Returns the sorted rows of a table that deltalake reads from the server."""

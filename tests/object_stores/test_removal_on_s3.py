@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -64,25 +64,31 @@ def test_removal_copies_a_file_of_several_parts(spark: SparkSession, store: Stor
     assert sum(request.sent for request in of_data) < sum(new.values()) / 100
 
 
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[S3]:
+    """Returns a server whose objects are files of the test."""
+    with s3proxy(tmp_path / "s3") as server:
+        yield server
+
+
 def test_table_on_s3_reaches_each_removal_stage(
-    spark: SparkSession, new_store_on: Callable[..., Store], tmp_path: Path
+    spark: SparkSession, own_server: S3, new_store_on: Callable[..., Store], tmp_path: Path
 ) -> None:
     """The server's objects can be made older, because Delta's retention depends on their times."""
-    with s3proxy(tmp_path / "s3") as server:
-        table = RenamedTable(spark, new_store_on(server))
-        table.create()
-        tracking = UsageTracking.forPath(spark, table.store.uri("t"))
+    table = RenamedTable(spark, new_store_on(own_server))
+    table.create()
+    tracking = UsageTracking.forPath(spark, table.store.uri("t"))
 
-        def remove_mapping(until: Until) -> list[bool]:
-            stages = tracking.remove_column_mapping(until=until, progress=None)
-            assert table.store.rows("t") == SMALL_ROWS
-            return [each.reached for each in stages]
+    def remove_mapping(until: Until) -> list[bool]:
+        stages = tracking.remove_column_mapping(until=until, progress=None)
+        assert table.store.rows("t") == SMALL_ROWS
+        return [each.reached for each in stages]
 
-        assert remove_mapping("unmapped") == [True, False, False]
-        assert remove_mapping("readers") == [True, True, False]
-        assert remove_mapping("writers") == [True, True, False]
-        old = time.time() - 3 * 24 * 3600
-        for file in (tmp_path / "s3" / "data").rglob("_delta_log/*"):
-            os.utime(file, (old, old))
-        assert remove_mapping("writers") == [True, True, True]
-        assert table.store.pending_uploads() == []
+    assert remove_mapping("unmapped") == [True, False, False]
+    assert remove_mapping("readers") == [True, True, False]
+    assert remove_mapping("writers") == [True, True, False]
+    old = time.time() - 3 * 24 * 3600
+    for file in (tmp_path / "s3" / "data").rglob("_delta_log/*"):
+        os.utime(file, (old, old))
+    assert remove_mapping("writers") == [True, True, True]
+    assert table.store.pending_uploads() == []

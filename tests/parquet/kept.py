@@ -79,18 +79,18 @@ def differences(
         return [item for path, item in pairs if new_path(path) is not None]
 
     if not dropped and copy.body != source.body:
-        yield "the file: its bytes before the footer are others"
+        yield "the file: its bytes before the footer differ"
     yield from _other(source.footer, copy.footer, OF_FILE, "the file")
     yield from _schema(source, copy, new_path)
     orders = [file.footer.get(COLUMN_ORDERS) for file in (source, copy)]
     if None not in orders and kept_items(orders[0]) != orders[1].items:
-        yield "the file: its column orders are others"
+        yield "the file: its column orders differ"
     if _entries(copy) != _renamed_entries(source, new_names, dropped):
         yield f"the file: its entries are {_entries(copy)}"
     for number, (old, new) in enumerate(zip(source.row_groups, copy.row_groups, strict=True)):
         where = f"row group {number}"
         of_group = OF_GROUP | (MOVED_OF_GROUP if dropped else set())
-        yield from _other(old, new, of_group, where, may_go={SORTING})
+        yield from _other(old, new, of_group, where, may_be_missing={SORTING})
         kept = [new_path(path) is not None for path in source.leaves()]
         if _order(new, [True] * len(kept)) != _order(old, kept):
             yield f"{where}: it is sorted by {_order(new, [True] * len(kept))}"
@@ -100,9 +100,9 @@ def differences(
 
 
 def _other(
-    old: Struct, new: Struct, apart: set[int], where: str, *, may_go: Collection[int] = ()
+    old: Struct, new: Struct, apart: set[int], where: str, *, may_be_missing: Collection[int] = ()
 ) -> Iterator[str]:
-    if old.types.keys() - may_go != new.types.keys() - may_go:
+    if old.types.keys() - may_be_missing != new.types.keys() - may_be_missing:
         yield f"{where}: it has the fields {sorted(new.types)}, not {sorted(old.types)}"
     for field in sorted((old.types.keys() & new.types.keys()) - apart):
         if old[field] != new[field]:
@@ -129,7 +129,7 @@ def _schema(source: ParquetFile, copy: ParquetFile, new_path: NewPath) -> Iterat
         return
     for (path, before), (_, after) in zip(old, new, strict=True):
         where = f"the schema, {'.'.join(path)}"
-        yield from _other(before, after, OF_ELEMENT, where, may_go={FIELD_ID})
+        yield from _other(before, after, OF_ELEMENT, where, may_be_missing={FIELD_ID})
 
 
 def _entries(file: ParquetFile) -> dict[str, Any]:
@@ -166,18 +166,18 @@ def _chunk(
     old, new = before[METADATA], after[METADATA]
     yield from _other(before, after, OF_CHUNK | (MOVED_OF_CHUNK if moved else set()), name)
     of_column = OF_COLUMN | (MOVED_OF_COLUMN if moved else set())
-    yield from _other(old, new, of_column, name, may_go={COLUMN_KEY_VALUES})
+    yield from _other(old, new, of_column, name, may_be_missing={COLUMN_KEY_VALUES})
     if _bytes(source, start(old), old[COMPRESSED]) != _bytes(copy, start(new), new[COMPRESSED]):
-        yield f"{name}: its bytes are others"
+        yield f"{name}: its bytes differ"
     if BLOOM in old and BLOOM in new and _bloom(source, old) != _bloom(copy, new):
-        yield f"{name}: its bloom filter is another"
+        yield f"{name}: its bloom filter differs"
     if COLUMN_INDEX in before and COLUMN_INDEX in after:
         indexes = [
             _bytes(file, chunk[COLUMN_INDEX], chunk[COLUMN_INDEX_LENGTH])
             for file, chunk in ((source, before), (copy, after))
         ]
         if indexes[0] != indexes[1]:
-            yield f"{name}: its column index is another"
+            yield f"{name}: its column index differs"
     if OFFSET_INDEX in before and OFFSET_INDEX in after:
         old_pages, new_pages = _pages(source, before), _pages(copy, after)
         yield from _other(old_pages, new_pages, set(), f"{name}, offset index")

@@ -146,16 +146,16 @@ SEEN: dict[str, tuple[Change, str]] = {
     "codec": (put(column, CODEC, I32, 1), f"{TEXT}: its field {CODEC} is 1, not 0"),
     "values": (put(column, NUM_VALUES, I64, 1), f"{TEXT}: its field {NUM_VALUES} is 1"),
     "size": (put(column, COMPRESSED, I64, 1), f"{TEXT}: its field {COMPRESSED} is 1"),
-    "bytes": (overwritten(lambda file: start(column(file)) + 30), f"{TEXT}: its bytes are others"),
+    "bytes": (overwritten(lambda file: start(column(file)) + 30), f"{TEXT}: its bytes differ"),
     "bloom filter": (drop(number, BLOOM), f"{NUMBER}: it has the fields"),
     "bits of a bloom filter": (
         overwritten(lambda file: number(file)[BLOOM] + 40),
-        f"{NUMBER}: its bloom filter is another",
+        f"{NUMBER}: its bloom filter differs",
     ),
     "column index": (drop(text, COLUMN_INDEX), f"{TEXT}: it has the fields"),
     "bytes of a column index": (
         overwritten(lambda file: text(file)[COLUMN_INDEX] + 9),
-        f"{TEXT}: its column index is another",
+        f"{TEXT}: its column index differs",
     ),
     "rows of pages": (later_rows, f"{TEXT}, offset index: its field 1 is"),
     "row group's number": (
@@ -165,7 +165,7 @@ SEEN: dict[str, tuple[Change, str]] = {
     "who wrote it": (put(footer, CREATED_BY, BINARY, b"we"), f"its field {CREATED_BY} is"),
     "version": (put(footer, VERSION, I32, 9), f"its field {VERSION} is 9"),
     "column orders": (drop(footer, COLUMN_ORDERS), "the file: it has the fields"),
-    "an order": (fewer(footer, COLUMN_ORDERS), "its column orders are others"),
+    "an order": (fewer(footer, COLUMN_ORDERS), "its column orders differ"),
     "an entry": (fewer(footer, KEY_VALUES), "the file: its entries are"),
     "a field in an entry": (another_field, "the file: its entries are"),
     "a type's meaning": (

@@ -693,9 +693,20 @@ def test_copy_has_no_binary_extensions(
     assert without.footer != ParquetFile.of(source).footer
 
 
-def test_file_with_an_extension_is_kept(source: Path, renamer: Renamer, tmp_path: Path) -> None:
+KEPT: dict[str, Callable[[ParquetFile], object]] = {
+    "binary extension": EXTENSIONS["footer"],
+    "unknown field": lambda file: file.schema[1].put(99, I32, 1),
+    "unknown key of Spark": entries(org__apache__spark__legacyNew=""),
+    "bytes behind the footer": lambda file: setattr(file, "bytes", lambda: signed(file)),
+}
+
+
+@pytest.mark.parametrize("change", KEPT.values(), ids=KEPT)
+def test_file_without_changes_is_kept_when_its_footer_has_more(
+    source: Path, renamer: Renamer, tmp_path: Path, change: Callable[[ParquetFile], object]
+) -> None:
     pq.write_table(TABLE.select(["col-a"]).rename_columns(["a"]), source)
-    changed(source, EXTENSIONS["footer"])
+    changed(source, change)
     clean = plan((Column(1, "a", "a", pa.int64()),))
     kept = Outcome("KEPT", source.stat().st_size, None)
     assert renamer.look(source, clean) == kept

@@ -8,6 +8,7 @@ import os
 import shutil
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -245,6 +246,8 @@ def test_encrypted_file_is_rewritten(
         outcome = renamer.copy(source, target, each)
         assert outcome == Outcome("TO_REWRITE", source.stat().st_size, expected)
     assert not target.exists()
+    same = renamer.look(source, plan((replace(A, new_name="col-a"), replace(B, new_name="col-b"))))
+    assert same.way == ("KEPT" if plaintext_footer else "TO_REWRITE")
 
 
 # Copies that are stopped

@@ -2,36 +2,27 @@
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.URI;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Optional;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
-import org.apache.hadoop.fs.permission.FsPermission;
-import org.apache.hadoop.util.Progressable;
 
 /**
- * Serves the local disk under the scheme {@code late}, and commits one fault on a table. The system
+ * Serves the local disk under the scheme {@code late}, and causes one fault on a table. The system
  * property {@code late.fault} names the fault.
  *
  * <p>{@code FAILED}: the log entry is written, and the write throws. {@code TAKEN}: the log entry is
  * written, and the answer is that the entry existed. {@code LATE}: a listing lacks the newest log
  * entry. {@code BROKEN}: a data file is written in part.
  */
-public class LateFileSystem extends RawLocalFileSystem {
+public class LateFileSystem extends LocalStorage {
   private static final String FAULT = "late.fault";
 
   @Override
   public String getScheme() {
     return "late";
-  }
-
-  @Override
-  public URI getUri() {
-    return URI.create("late:///");
   }
 
   @Override
@@ -63,37 +54,9 @@ public class LateFileSystem extends RawLocalFileSystem {
         .toArray(FileStatus[]::new);
   }
 
-  @Override
-  public FSDataOutputStream create(
-      Path file,
-      boolean overwrite,
-      int bufferSize,
-      short replication,
-      long blockSize,
-      Progressable progress)
-      throws IOException {
-    return broken(
-        file, super.create(file, overwrite, bufferSize, replication, blockSize, progress));
-  }
-
-  @Override
-  public FSDataOutputStream create(
-      Path file,
-      FsPermission permission,
-      boolean overwrite,
-      int bufferSize,
-      short replication,
-      long blockSize,
-      Progressable progress)
-      throws IOException {
-    return broken(
-        file,
-        super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress));
-  }
-
   /** Returns a stream that breaks off, if that is the fault and the file contains data. */
-  private static FSDataOutputStream broken(Path file, FSDataOutputStream stream)
-      throws IOException {
+  @Override
+  FSDataOutputStream wrapped(Path file, FSDataOutputStream stream) throws IOException {
     if (!file.getName().startsWith("part-") || !take("BROKEN")) {
       return stream;
     }

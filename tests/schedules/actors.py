@@ -20,15 +20,15 @@ from tests.schedules.faults import SCHEME, LateStorage
 from tests.schedules.schedule import NAMES, Fault, Move, Schedule, Strike
 from tests.schedules.table_kinds import Original, Originals
 from tests.support.held_statement import Step, observed
+from tests.support.table_log import USER_METADATA
 from tests.support.waiting import PATIENCE
 
-SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
 BLOCKED = 15.0
 """The seconds after which an actor counts as blocked by an actor that is held."""
 
 
 @dataclass
-class Deed:
+class StatementRun:
     """Contains a statement that was run, and its outcome."""
 
     act: Act
@@ -65,11 +65,26 @@ class Run:
     path: Path
     url: str
     first_version: int
-    deeds: list[Deed]
+    statements: list[StatementRun]
     blocked: list[Move] = field(default_factory=list)
+    held: list[Move] = field(default_factory=list)
+    """The moves at whose step an actor was held."""
+
+    @property
+    def has_met(self) -> bool:
+        """Whether the first statement was held where the schedule says, and the fault struck."""
+        strike, first = self.schedule.strike, self.schedule.moves[0]
+        return (
+            strike is not None
+            and (first.until is None or first in self.held)
+            and any(
+                statement.fault is strike.fault and statement.actor == strike.after.actor
+                for statement in self.statements
+            )
+        )
 
 
-class Theatre:
+class ScheduleRunner:
     """Contains the sessions of the actors, and plays one schedule after another."""
 
     def __init__(self, spark: SparkSession, originals: Originals) -> None:
@@ -89,9 +104,11 @@ class Theatre:
 
     def go_on(self, run: Run, original: Original) -> None:
         """Plays the rest of a schedule after the driver of the first actor was killed."""
-        first = Deed(run.schedule.scripts[0][0], 1, 0, began=0, known_version=run.first_version)
+        first = StatementRun(
+            run.schedule.scripts[0][0], 1, 0, began=0, known_version=run.first_version
+        )
         first.fault = Fault.KILLED
-        run.deeds.append(first)
+        run.statements.append(first)
         self._play(run, original, itertools.count(1), itertools.count(2), run.schedule.moves[1:])
 
     def _play(
@@ -110,10 +127,10 @@ class Theatre:
             for act in script:
                 if act.prepare:
                     act.prepare(stage)
-            deeds = [Deed(act, next(numbers), number) for act in script]
-            run.deeds += deeds
+            statements = [StatementRun(act, next(numbers), number) for act in script]
+            run.statements += statements
             strike = schedule.strike_of(number)
-            actors[number] = _Actor(stage, deeds, lambda: next(clock), strike, self._storage)
+            actors[number] = _Actor(stage, statements, lambda: next(clock), strike, self._storage)
         try:
             for move in moves:
                 if not actors[move.actor].go(move):
@@ -121,6 +138,7 @@ class Theatre:
         finally:
             for actor in actors.values():
                 actor.end()
+                run.held += actor.held
             self._storage.disarm()
 
 
@@ -138,11 +156,11 @@ def newest_version(path: Path) -> int:
     return max(int(entry.stem) for entry in (path / "_delta_log").glob("[0-9]" * 20 + ".json"))
 
 
-def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original) -> None:
-    """Runs the first statement of a schedule to its step and holds it, or runs it to its end."""
+def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original) -> bool:
+    """Runs the first statement of a schedule to its step, and returns whether it is held there."""
     stage = Stage(_session(spark), path, str(path), schedule.kind, original)
-    deed = Deed(schedule.scripts[0][0], 1, 0)
-    _Actor(stage, [deed], lambda: 0, None, LateStorage(spark)).go(schedule.moves[0])
+    statement = StatementRun(schedule.scripts[0][0], 1, 0)
+    return _Actor(stage, [statement], lambda: 0, None, LateStorage(spark)).hold(schedule.moves[0])
 
 
 class _Actor:
@@ -151,42 +169,49 @@ class _Actor:
     def __init__(
         self,
         stage: Stage,
-        deeds: list[Deed],
+        statements: list[StatementRun],
         tick: Callable[[], int],
         strike: Strike | None,
         storage: LateStorage,
     ) -> None:
         self._stage = stage
-        self._deeds = deeds
+        self._statements = statements
         self._tick = tick
         self._strike = strike
         self._storage = storage
         self._until: Move | None = None
         self._is_free = False
-        self._stands = threading.Event()
-        self._goes = threading.Event()
+        self._is_held = threading.Event()
+        self._may_run = threading.Event()
         self._has_ended = False
         self._thread: threading.Thread | None = None
-        self._current: Deed | None = None
+        self._current: StatementRun | None = None
+        self.held: list[Move] = []
 
     def go(self, until: Move) -> bool:
         """Returns whether the actor is held or has ended. Otherwise it waits for another actor."""
-        if self._thread and not self._stands.wait(0):
-            self._stands.wait(BLOCKED)
+        if self._thread and not self._is_held.wait(0):
+            self._is_held.wait(BLOCKED)
         if self._has_ended:
             return True
         self._until = until
-        self._stands.clear()
+        self._is_held.clear()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
         else:
-            self._goes.set()
-        return self._stands.wait(BLOCKED)
+            self._may_run.set()
+        return self._is_held.wait(BLOCKED)
+
+    def hold(self, until: Move) -> bool:
+        """Returns whether the actor is held. Otherwise it has ended."""
+        self.go(until)
+        assert self._is_held.wait(PATIENCE), f"never gets to {until}: {self._current}"
+        return bool(self.held)
 
     def end(self) -> None:
         self._is_free = True
-        self._goes.set()
+        self._may_run.set()
         if self._thread:
             self._thread.join(PATIENCE)
             assert not self._thread.is_alive(), f"never ends: {self._current}"
@@ -196,36 +221,37 @@ class _Actor:
         jvm.org.apache.spark.sql.SparkSession.setActiveSession(self._stage.spark._jsparkSession)
         try:
             with observed(jvm, self._reached):
-                for deed in self._deeds:
-                    self._current = deed
-                    self._do(deed)
-                    if deed.error is not None:
+                for statement in self._statements:
+                    self._current = statement
+                    self._do(statement)
+                    if statement.error is not None:
                         break
         finally:
             self._has_ended = True
-            self._stands.set()
+            self._is_held.set()
 
-    def _do(self, deed: Deed) -> None:
-        self._stage.spark.conf.set(SIGNATURE, deed.signature)
-        deed.known_version = newest_version(self._stage.path)
-        deed.began = self._tick()
+    def _do(self, statement: StatementRun) -> None:
+        self._stage.spark.conf.set(USER_METADATA, statement.signature)
+        statement.known_version = newest_version(self._stage.path)
+        statement.began = self._tick()
         if self._strike and self._strike.after.until is None:
             self._hit(self._strike)
         try:
-            seen = deed.act.run(self._stage, deed.number)
-            deed.seen = seen if isinstance(seen, list) else ()
+            seen = statement.act.run(self._stage, statement.number)
+            statement.seen = seen if isinstance(seen, list) else ()
         except Exception as error:
-            deed.error = error
-        if deed.fault and self._storage.disarm():
-            deed.fault = None
-        deed.ended = self._tick()
+            statement.error = error
+        if statement.fault and self._storage.disarm():
+            statement.fault = None
+        statement.ended = self._tick()
 
     def _reached(self, step: Step) -> None:
         part = self._stage.part
         if self._until and self._until.is_at(step, part) and not self._is_free:
-            self._goes.clear()
-            self._stands.set()
-            self._goes.wait()
+            self._may_run.clear()
+            self.held.append(self._until)
+            self._is_held.set()
+            self._may_run.wait()
         if self._strike and self._strike.after.is_at(step, part):
             self._hit(self._strike)
 

@@ -8,22 +8,22 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.schedules.actors import Theatre
-from tests.schedules.playing import Player, theatre_in
+from tests.schedules.actors import ScheduleRunner
+from tests.schedules.playing import Player, runner_in
 
 
 @pytest.fixture(scope="session")
-def theatre(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Theatre:
-    return theatre_in(spark, tmp_path_factory.mktemp("theatre"))
+def runner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> ScheduleRunner:
+    return runner_in(spark, tmp_path_factory.mktemp("runner"))
 
 
 @pytest.fixture(scope="module")
 def player(
-    spark: SparkSession, theatre: Theatre, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession, runner: ScheduleRunner, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Player]:
     """Plays the schedules of a module, and prints which faults have met which phases."""
     home = tmp_path_factory.mktemp("schedules")
-    player = Player(spark, theatre, home)
+    player = Player(spark, runner, home)
     yield player
     file = home.with_suffix(".json")
     player.write(file)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -26,16 +27,22 @@ def hold_all(home: Path, jars: list[str], seeds: dict[int, Original]) -> None:
     builder = session(home, jars).master("local[1]")
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     ensure_callback_server_started(spark.sparkContext._gateway)
-    for seed, original in seeds.items():
-        hold(spark, killed_schedule(seed), home / str(seed), original)
+    held = [
+        seed
+        for seed, original in seeds.items()
+        if hold(spark, killed_schedule(seed), home / str(seed), original)
+    ]
     part = home / "part"
-    part.write_text(str(jvm_pid(spark)))
+    part.write_text(json.dumps([jvm_pid(spark), held]))
     part.rename(home / READY)
     threading.Event().wait()
 
 
-def hold_and_kill(home: Path, jars: list[str], seeds: dict[int, Original]) -> None:
-    """Starts the driver on existing tables, and kills it when all statements are held."""
+def hold_and_kill(home: Path, jars: list[str], seeds: dict[int, Original]) -> set[int]:
+    """Starts the driver on existing tables, and kills it when all statements are held.
+
+    Returns the seeds whose statements did not end before their step.
+    """
     process = get_context("spawn").Process(target=hold_all, args=(home, jars, seeds), daemon=True)
     process.start()
     try:
@@ -44,7 +51,9 @@ def hold_and_kill(home: Path, jars: list[str], seeds: dict[int, Original]) -> No
             lambda: ready.exists() or not process.is_alive(), "all statements held", 3 * PATIENCE
         )
         assert process.is_alive()
-        os.kill(int(ready.read_text()), signal.SIGKILL)
+        pid, held = json.loads(ready.read_text())
+        os.kill(pid, signal.SIGKILL)
+        return set(held)
     finally:
         process.kill()
         process.join()

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.schedules.act import Moment
-from tests.schedules.actors import Deed, Run, signatures
+from tests.schedules.actors import Run, StatementRun, signatures
 from tests.schedules.faults import MESSAGE
 from tests.schedules.inserts import INSERT
 from tests.schedules.reads import STREAM
@@ -62,7 +62,7 @@ SPARK_READS = 3
 FILTERS = 6
 """The number of filters by which Spark reads such a table."""
 
-CROSSED = {STREAM, ALIGN, REMOVE_MAPPING, REMOVE_BY_DELTA, MAP, INSERT}
+KEEPS_STREAM_RUNNING = {STREAM, ALIGN, REMOVE_MAPPING, REMOVE_BY_DELTA, MAP, INSERT}
 """If a schedule has no other statements, its stream must continue."""
 
 AFTER_COMMIT = "DELTA_INVALID_COMMITTED_VERSION"
@@ -77,12 +77,12 @@ class Finding(AssertionError):
 class Order:
     """Contains a serial order, its table, and every value that a column ever had."""
 
-    deeds: tuple[Deed, ...]
+    statements: tuple[StatementRun, ...]
     end: State
     values: frozenset[tuple[Key, object]]
 
     def __str__(self) -> str:
-        return ", then ".join(map(str, self.deeds)) or "nothing"
+        return ", then ".join(map(str, self.statements)) or "nothing"
 
 
 def judge(spark: SparkSession, run: Run) -> None:
@@ -120,7 +120,7 @@ def _is_of_delta(found: proof.Finding, run: Run, log: TableLog) -> bool:
 
 def _is_written_twice(run: Run, log: TableLog) -> bool:
     """Returns whether Delta took its own log entry for a conflict and committed again."""
-    of_faults = {deed.signature for deed in run.deeds if deed.fault}
+    of_faults = {statement.signature for statement in run.statements if statement.fault}
     infos = [action["commitInfo"] for c in log.commits for action in c if "commitInfo" in action]
     found = Counter(
         (info.get("userMetadata"), info["operation"], str(info["operationParameters"]))
@@ -134,22 +134,20 @@ def _is_written_twice(run: Run, log: TableLog) -> bool:
 
 def _judge_errors(run: Run, log: TableLog) -> None:
     committed = {signature for _, signature in signatures(run, log.commits)}
-    for deed in run.deeds:
-        if deed.error is None:
+    acts = {each.act for each in run.statements}
+    for each in run.statements:
+        error = each.error
+        if error is None:
             continue
-        if deed.act == STREAM and {other.act for other in run.deeds} <= CROSSED:
-            raise Finding(f"{deed} did not continue: {_first_lines(deed.error)}") from deed.error
-        if condition_of(deed.error) == CONFLICT:
-            raise Finding(f"{deed} found a conflict in every round: {_first_lines(deed.error)}")
-        if not is_stable(deed.error) and not (deed.fault and OF_FAULTS.search(str(deed.error))):
-            raise Finding(f"{deed}: a raw error: {_first_lines(deed.error)}") from deed.error
-        may_be_committed = (
-            deed.fault or deed.act.has_parts or condition_of(deed.error) == AFTER_COMMIT
-        )
-        if deed.signature in committed and not may_be_committed:
-            raise Finding(
-                f"{deed} failed although its commit is in the log: {_first_lines(deed.error)}"
-            )
+        if each.act == STREAM and acts <= KEEPS_STREAM_RUNNING:
+            raise Finding(f"{each} did not continue: {_first_lines(error)}") from error
+        if condition_of(error) == CONFLICT:
+            raise Finding(f"{each} found a conflict in every round: {_first_lines(error)}")
+        if not is_stable(error) and not (each.fault and OF_FAULTS.search(str(error))):
+            raise Finding(f"{each}: a raw error: {_first_lines(error)}") from error
+        may_be_committed = each.fault or each.act.has_parts or condition_of(error) == AFTER_COMMIT
+        if each.signature in committed and not may_be_committed:
+            raise Finding(f"{each} failed, and its commit is in the log: {_first_lines(error)}")
 
 
 def is_stable(error: Exception) -> bool:
@@ -197,29 +195,27 @@ def _orders(run: Run, log: TableLog) -> Iterator[Order]:
     versions: dict[str, list[int]] = {}
     for version, signature in signatures(run, log.commits):
         versions.setdefault(signature, []).append(version)
-    must = [deed for deed in run.deeds if deed.succeeded]
-    may = [deed for deed in run.deeds if not deed.succeeded and deed.signature in versions]
+    must = [each for each in run.statements if each.succeeded]
+    may = [each for each in run.statements if not each.succeeded and each.signature in versions]
     played = _Played(run, versions)
     for some in _subsets(may):
-        for deeds in permutations([*must, *some]):
-            if _is_in_time(deeds):
-                yield from played.orders(deeds)
+        for statements in permutations([*must, *some]):
+            if _is_in_time(statements):
+                yield from played.orders(statements)
 
 
-def _subsets(deeds: list[Deed]) -> Iterator[list[Deed]]:
-    if not deeds:
+def _subsets(statements: list[StatementRun]) -> Iterator[list[StatementRun]]:
+    if not statements:
         yield []
         return
-    for rest in _subsets(deeds[1:]):
-        yield [deeds[0], *rest]
+    for rest in _subsets(statements[1:]):
+        yield [statements[0], *rest]
         yield rest
 
 
-def _is_in_time(deeds: tuple[Deed, ...]) -> bool:
+def _is_in_time(statements: tuple[StatementRun, ...]) -> bool:
     """Returns whether no statement precedes one that ended before the statement began."""
-    return not any(
-        late.ended < early.began for place, early in enumerate(deeds) for late in deeds[place + 1 :]
-    )
+    return not any(late.ended < early.began for early, late in combinations(statements, 2))
 
 
 class _Played:
@@ -231,37 +227,37 @@ class _Played:
         start = Order((), self._kind.model, frozenset(self._kind.values))
         self._known: dict[tuple[int, ...], list[Order]] = {(): [start]}
 
-    def orders(self, deeds: tuple[Deed, ...]) -> list[Order]:
+    def orders(self, statements: tuple[StatementRun, ...]) -> list[Order]:
         """Returns an order for each table that the statements can make."""
-        numbers = tuple(deed.number for deed in deeds)
+        numbers = tuple(statement.number for statement in statements)
         if numbers not in self._known:
-            *earlier, deed = deeds
+            *earlier, statement = statements
             found: dict[str, Order] = {}
             for before in self.orders(tuple(earlier)):
-                for known in self.orders(tuple(filter(self._is_seen_by(deed), earlier))):
-                    for after in self._after(before.end, deed, known.end):
+                for known in self.orders(tuple(filter(self._is_seen_by(statement), earlier))):
+                    for after in self._after(before.end, statement, known.end):
                         seen = before.values | values(after)
                         same = found.get(repr(after))
                         found[repr(after)] = Order(
-                            deeds, after, same.values | seen if same else seen
+                            statements, after, same.values | seen if same else seen
                         )
             self._known[numbers] = list(found.values())
         return self._known[numbers]
 
-    def _is_seen_by(self, deed: Deed) -> Callable[[Deed], bool]:
-        def is_seen(earlier: Deed) -> bool:
+    def _is_seen_by(self, statement: StatementRun) -> Callable[[StatementRun], bool]:
+        def is_seen(earlier: StatementRun) -> bool:
             made = self._versions.get(earlier.signature)
-            return made is not None and made[-1] <= deed.known_version
+            return made is not None and made[-1] <= statement.known_version
 
         return is_seen
 
-    def _after(self, state: State, deed: Deed, known: State) -> tuple[State, ...]:
-        kind, has_failed = self._kind, not deed.succeeded
+    def _after(self, state: State, statement: StatementRun, known: State) -> tuple[State, ...]:
+        kind, has_failed = self._kind, not statement.succeeded
         moment = Moment(
-            deed.number, known, kind.model, kind.early, kind.mapped, deed.seen, has_failed
+            statement.number, known, kind.model, kind.early, kind.mapped, statement.seen, has_failed
         )
         try:
-            after = deed.act.effect(state, moment)
+            after = statement.act.effect(state, moment)
         except Impossible:
             return ()
         return after if isinstance(after, tuple) else (after,)
@@ -339,15 +335,15 @@ def _judge_files(run: Run, log: TableLog) -> None:
     """Raises a `Finding` for unreferenced files that no failed statement explains."""
     unnamed = _unnamed(log)
     may_be_committed = any(
-        deed.fault not in (None, Fault.BROKEN)
-        and not deed.succeeded
-        and deed.act in (REMOVE_MAPPING, DROP_MAPPING, ALIGN, REORG)
-        for deed in run.deeds
+        statement.fault not in (None, Fault.BROKEN)
+        and not statement.succeeded
+        and statement.act in (REMOVE_MAPPING, DROP_MAPPING, ALIGN, REORG)
+        for statement in run.statements
     )
     copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}
     if copies and not may_be_committed:
         raise Finding(f"copies that no version names: {copies}")
-    if all(deed.succeeded for deed in run.deeds):
+    if all(statement.succeeded for statement in run.statements):
         # Delta does not delete a file that it wrote without rows.
         full = {path for path in unnamed - copies if _num_rows(run.path / path)}
         if full:

@@ -160,7 +160,8 @@ def killed_schedule(seed: int) -> Schedule:
     held = Move(0, random.choice(list(Step)))
     if seed >= FIRST_ALIGNMENT:
         scripts[0], held = (ALIGN,), Move(0, Step.COMMIT, random.choice([*PARTS]))
-        kind = replace(kind, mapping="used", is_empty=False)
+        is_tracked = kind.is_tracked or held.part == "UNTRACK"  # others have nothing to untrack
+        kind = replace(kind, mapping="used", is_empty=False, is_tracked=is_tracked)
     others = (Move(actor, None) for actor in range(1, number))
     return Schedule(seed, kind, tuple(scripts), (held, *others), Strike(Fault.KILLED, held))
 

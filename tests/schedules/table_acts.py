@@ -12,16 +12,23 @@ from tests.support.column_claims import ALIGNING
 from tests.support.delta_table import NAME_MODE, TRACKED
 from tests.support.flat_tables import Impossible, key_of, renamed, with_column, without
 from tests.support.reference_model import State
-from tests.support.removal import NONE_MODE, SETTING
+from tests.support.removal import NONE_MODE, PURGE_SETTING, SETTING
 
 # Statements that change no row and no name.
 
 OPTIMIZE = Act("optimize", sql("OPTIMIZE {t}"), nothing)
 ZORDER = Act("z-order", sql("OPTIMIZE {t} ZORDER BY (k)"), nothing)
-REORG = Act("reorg", sql("REORG TABLE {t} APPLY (PURGE)"), nothing)
 PROPERTIES = Act("properties", sql("ALTER TABLE {t} SET TBLPROPERTIES ('p{n}' = 'q')"), nothing)
 VACUUM = Act("vacuum", sql("VACUUM {t}"), nothing, has_parts=True)
 VACUUM_NOW = Act("vacuum now", sql("VACUUM {t} RETAIN 0 HOURS"), nothing, has_parts=True)
+
+
+def _reorg(stage: Stage, number: int) -> None:
+    stage.spark.conf.set(PURGE_SETTING, "copy")
+    stage.sql("REORG TABLE {t} APPLY (PURGE)")
+
+
+REORG = Act("reorg", _reorg, nothing)
 
 # Columns.
 

@@ -19,7 +19,8 @@ import scala.runtime.BoxedUnit;
  * Denies the user {@code eve} the table {@code secret}, by its name and by its path.
  *
  * <p>The session's setting {@code test.user} is the user. {@code test.denied} is the part of Spark
- * that refuses: {@code check}, {@code optimizer}, or {@code catalog} ({@link DenyingCatalog}).
+ * that refuses: {@code check}, {@code resolution}, {@code optimizer}, or {@code catalog} ({@link
+ * DenyingCatalog}).
  */
 public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   private static final String SECRET = "secret";
@@ -29,6 +30,7 @@ public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectCheckRule(session -> new Check(session));
+    extensions.injectResolutionRule(session -> new Resolution(session));
     extensions.injectOptimizerRule(session -> new Authorization(session));
     return BoxedUnit.UNIT;
   }
@@ -86,6 +88,29 @@ public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, 
         throw refusal();
       }
       return plan;
+    }
+  }
+
+  /** A resolution rule that refuses a relation only if its columns are known. */
+  private static final class Resolution extends Rule<LogicalPlan> {
+    private final SparkSession session;
+
+    Resolution(SparkSession session) {
+      this.session = session;
+    }
+
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+      if (denies(session, "resolution") && hasKnownSecret(plan)) {
+        throw refusal();
+      }
+      return plan;
+    }
+
+    private static boolean hasKnownSecret(LogicalPlan plan) {
+      return (isSecret(plan) && !plan.output().isEmpty())
+          || CollectionConverters.asJava(plan.children()).stream()
+              .anyMatch(each -> hasKnownSecret(each));
     }
   }
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.io.*;
-import java.net.URI;
 import java.nio.file.*;
 import org.apache.hadoop.fs.*;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.permission.FsPermission;
-import org.apache.hadoop.util.Progressable;
 
 /**
  * Serves the local disk under another scheme, with faults. Tests write a file for each fault into
@@ -13,51 +10,16 @@ import org.apache.hadoop.util.Progressable;
  *
  * <p>`fail-N`: the write of a new data file fails after some bytes, and deletes `fail-N`. If a
  * `spare-N` exists, the write deletes the `spare-N` and succeeds. `gate`: while this file exists,
- * one new data file is not closed, and the file `waiting` exists.
+ * one new data file is not closed, and the file `waiting` exists. `deleted-after-listing`: the path
+ * in this file is deleted once its parent is listed.
  *
  * <p>The system property `odd.lists` counts the listings of logs. A folder `lost-class` fails as a
  * storage whose SDK is not on the class path.
  */
-public class OddFileSystem extends RawLocalFileSystem {
-  public static final URI ROOT = URI.create("odd:///");
-
+public class OddFileSystem extends LocalStorage {
   @Override
   public String getScheme() {
     return "odd";
-  }
-
-  @Override
-  public URI getUri() {
-    return ROOT;
-  }
-
-  @Override
-  public FSDataOutputStream create(
-      Path path,
-      FsPermission permission,
-      boolean overwrite,
-      int bufferSize,
-      short replication,
-      long blockSize,
-      Progressable progress)
-      throws IOException {
-    return wrapped(
-        path,
-        super.create(
-            path, permission, overwrite, bufferSize, replication, blockSize, progress));
-  }
-
-  @Override
-  public FSDataOutputStream create(
-      Path path,
-      boolean overwrite,
-      int bufferSize,
-      short replication,
-      long blockSize,
-      Progressable progress)
-      throws IOException {
-    return wrapped(
-        path, super.create(path, overwrite, bufferSize, replication, blockSize, progress));
   }
 
   @Override
@@ -73,15 +35,25 @@ public class OddFileSystem extends RawLocalFileSystem {
     if (path.getName().equals("_delta_log")) {
       countList();
     }
-    return super.listStatus(path);
+    FileStatus[] listed = super.listStatus(path);
+    String folder = System.getProperty("odd.folder");
+    java.nio.file.Path fault = folder == null ? null : Paths.get(folder, "deleted-after-listing");
+    if (fault != null && Files.exists(fault)) {
+      Path deleted = new Path(Files.readString(fault));
+      if (deleted.getParent().toUri().getPath().equals(path.toUri().getPath())) {
+        Files.delete(fault);
+        delete(deleted, /* recursive= */ true);
+      }
+    }
+    return listed;
   }
 
   private static synchronized void countList() {
     System.setProperty("odd.lists", String.valueOf(Integer.getInteger("odd.lists", 0) + 1));
   }
 
-  private static FSDataOutputStream wrapped(Path path, FSDataOutputStream file)
-      throws IOException {
+  @Override
+  FSDataOutputStream wrapped(Path path, FSDataOutputStream file) throws IOException {
     String folder = System.getProperty("odd.folder");
     if (folder == null || !path.getName().startsWith("part-")) {
       return file;

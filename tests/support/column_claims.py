@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.support.reference_model import UUID, Column, Path, State, mapped, walk
 from tests.support.table_files import Action
-from tests.support.table_log import FLAG, is_uuid_name
+from tests.support.table_log import FLAG, LIKE, is_uuid_name
 
 Claim = tuple[str, str]
 
@@ -31,9 +31,25 @@ class Change:
     before: State
     after: State
     metadata: Action
-    operation: str
+    info: Action
+    """The `commitInfo`."""
     restored: State | None
     """The version that a RESTORE restores, if it is known."""
+
+    @property
+    def operation(self) -> str:
+        return str(self.info.get("operation", ""))
+
+    @property
+    def is_like(self) -> bool:
+        """Whether CREATE TABLE LIKE made the table, which has the names and flag of its source."""
+        return self.info.get("userMetadata") == LIKE
+
+    @property
+    def has_names_of_others(self) -> bool:
+        """Whether the names are those of another table, of an unknown version or of a writer."""
+        is_created = is_by_spark(self.info) and "readVersion" not in self.info
+        return self.is_brought or self.is_like or (self.before is NO_TABLE and not is_created)
 
     @property
     def is_brought(self) -> bool:
@@ -61,10 +77,14 @@ class Change:
             is_new = before is NO_TABLE
             target = replace(before, is_tracked=True, flag=False) if is_new else before
             return after.cloned_over(target).flag
-        if before is NO_TABLE and any(c.physical != name[-1] for name, c in _columns(after)):
-            # CREATE TABLE .. LIKE copies names and a flag, and `commitInfo` does not show it
+        if self.is_like:
             return after.flag
         return True if before.is_tracked and before.flag is None else self.model.flag
+
+
+def is_by_spark(info: Action) -> bool:
+    """Returns whether Delta's own writer made a commit."""
+    return str(info.get("engineInfo", "")).startswith("Apache-Spark/")
 
 
 def _columns(state: State, *, physical: bool = False) -> list[tuple[Path, Column]]:
@@ -110,7 +130,7 @@ class KnownColumns:
         if after.is_mapped:
             yield from self._of_ids(change)
             yield from self._of_paths(change)
-            if not change.is_brought:
+            if not change.has_names_of_others:
                 yield from _of_new_names(change)
             return
         self.owners.clear()
@@ -153,8 +173,6 @@ class KnownColumns:
 def _of_new_names(change: Change) -> Iterator[Claim]:
     """Yields claims about the physical names of new columns."""
     before, after, is_new = change.before, change.after, change.before is NO_TABLE
-    if is_new and "SELECT" not in change.operation:
-        return  # CREATE TABLE .. LIKE copies names, and `commitInfo` does not show it
     is_enabled = not before.is_mapped and not is_new and "REPLACE" not in change.operation
     ids = {id for id, _ in before.identities()}
     wanted = [column for column in walk(change.model.columns) if column[1].kind != "part"]

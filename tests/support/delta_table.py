@@ -20,7 +20,7 @@ from spark_ext import UsageTracking
 from tests.support.generated_columns import create_by_builder
 from tests.support.releases import SQL_GENERATES_COLUMNS
 from tests.support.session_conf import session_conf
-from tests.support.table_log import TableLog
+from tests.support.table_log import LIKE, USER_METADATA, TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
@@ -36,6 +36,12 @@ def in_turn(*writers: Callable[[Table], object]) -> Callable[[Table], None]:
             each(table)
 
     return write
+
+
+def create_like(spark: SparkSession, new: str, source: str) -> None:
+    """Creates a table by CREATE TABLE LIKE, and says so in the commit."""
+    with session_conf(spark, {USER_METADATA: LIKE}):
+        spark.sql(f"CREATE TABLE {new} LIKE {source}")
 
 
 class Table:

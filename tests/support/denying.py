@@ -13,7 +13,7 @@ CATALOG = "DenyingCatalog"
 CONDITION = "FORBIDDEN_OPERATION"
 # Contains the name of the user.
 USER = "test.user"
-# Contains the part of Spark that refuses eve: check, optimizer or catalog.
+# Contains the part of Spark that refuses eve: check, resolution, optimizer or catalog.
 DENIED = "test.denied"
 # The values that a user without read permission must not see.
 HIDDEN = "hidden_column"

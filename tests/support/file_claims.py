@@ -7,17 +7,26 @@ Each function returns claims: the name of a finding, and what was found.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 
 from tests.support import vectors
+from tests.support.statistics_claims import (
+    STATISTICS,
+    Version,
+    fields_of,
+    parsed,
+    unknown_names,
+    wrong_statistics,
+)
 from tests.support.table_files import COLUMN_ID, FIELD_ID, Action, rows, stored_name
 from tests.support.table_log import local
 
@@ -35,7 +44,9 @@ TYPES = {
     "string": ("string", "large_string"),
     "binary": ("binary", "large_binary"),
     "date": ("date32[day]",),
+    "void": (),
 }
+DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 OF_WRITERS = {"__is_cdc", "_change_type"}
 """Columns of the change feed in data files."""
 LARGEST = 1_000_000
@@ -61,20 +72,11 @@ def footer(file: Path) -> pyarrow.parquet.FileMetaData | None:
     return _FOOTERS[key]
 
 
-@lru_cache(maxsize=64)
-def _schema(text: str) -> Any:
-    return json.loads(text)
-
-
-def _fields(struct: Any) -> dict[str, Any]:
-    return {stored_name(field): field for field in struct["fields"]}
-
-
 def of_adds(
     table: Path, metadata: Action, adds: list[Action], new: list[Action]
 ) -> Iterator[Claim]:
     """Yields claims about the files that a commit adds; `new` contains those that it wrote."""
-    schema = _schema(metadata["schemaString"])
+    schema = parsed(metadata["schemaString"])
     stored = {field["name"]: stored_name(field) for field in schema["fields"]}
     partitions = {stored.get(name, name) for name in metadata["partitionColumns"]}
     paths = Counter((add["path"], str(add.get("deletionVector"))) for add in adds)
@@ -84,58 +86,36 @@ def of_adds(
             yield "partition_values", f"{add['path']}: {add['partitionValues']} for {partitions}"
     for add in new:
         stats = json.loads(add.get("stats") or "{}")
-        for kind in ("minValues", "maxValues", "nullCount"):
-            for path in _unknown_names(stats.get(kind, {}), schema):
+        for kind in STATISTICS:
+            for path in unknown_names(stats.get(kind, {}), schema):
                 yield "statistics_names", f"{kind} of {add['path']} has {path}"
         found = footer(local(table, add["path"]))
         if found is not None:
-            for text in _wrong_statistics(stats, found):
+            for text in wrong_statistics(stats, found):
                 yield "statistics_values", f"{add['path']}: {text}"
 
 
-def _unknown_names(values: Mapping[str, Any], struct: Any) -> Iterator[str]:
-    fields = _fields(struct)
-    for name, value in values.items():
-        if name not in fields:
-            yield name
-        elif isinstance(value, dict) and isinstance(fields[name]["type"], dict):
-            yield from (f"{name}.{each}" for each in _unknown_names(value, fields[name]["type"]))
+def of_clustering(metadata: Action, columns: Iterable[list[str]]) -> Iterator[Claim]:
+    """Yields a claim for each clustering column that the schema lacks."""
+    for path in columns:
+        kind: Any = parsed(metadata["schemaString"])
+        for name in path:
+            field = fields_of(kind).get(name) if isinstance(kind, dict) else None
+            kind = field and field["type"]
+        if kind is None:
+            yield "clustering_columns", f"{path} is no physical path"
 
 
-def _wrong_statistics(stats: Action, found: pyarrow.parquet.FileMetaData) -> Iterator[str]:
-    """Compares statistics in the log with those in the footer, for top-level columns."""
-    if stats.get("numRecords", found.num_rows) != found.num_rows:
-        yield f"numRecords is {stats['numRecords']}, not {found.num_rows}"
-    groups = [found.row_group(number) for number in range(found.num_row_groups)]
-    for number in range(found.num_columns):
-        chunks = [group.column(number) for group in groups]
-        every = [chunk.statistics for chunk in chunks]
-        if (
-            not every
-            or any(each is None for each in every)
-            or found.schema.column(number).max_repetition_level
-        ):
-            continue
-        name = chunks[0].path_in_schema
-        nulls = sum(each.null_count for each in every if each.has_null_count)
-        seen = {"nullCount": nulls if all(each.has_null_count for each in every) else None}
-        if all(each.has_min_max and isinstance(each.min, int) for each in every):
-            seen["minValues"] = min(each.min for each in every)
-            seen["maxValues"] = max(each.max for each in every)
-        for kind, value in seen.items():
-            stated = stats.get(kind, {}).get(name)
-            if isinstance(stated, int) and value is not None and stated != value:
-                yield f"{kind} of {name} is {stated}, not {value}"
-
-
-def of_files(table: Path, metadata: Action, actions: Iterable[Action]) -> Iterator[Claim]:
+def of_files(
+    table: Path, metadata: Action, actions: Iterable[Action], *, need_ids: bool = False
+) -> Iterator[Claim]:
     """Yields claims about the columns in the footers of files."""
     properties = metadata["configuration"]
     mode = properties.get("delta.columnMapping.mode", "none").lower()
     rows = {
         value for key, value in properties.items() if key.startswith("delta.rowTracking.material")
     }
-    schema = _schema(metadata["schemaString"])
+    schema = parsed(metadata["schemaString"])
     for action in actions:
         found = footer(local(table, action["path"]))
         if found is not None:
@@ -144,12 +124,14 @@ def of_files(table: Path, metadata: Action, actions: Iterable[Action]) -> Iterat
                 for column in found.schema.to_arrow_schema()
                 if column.name not in rows | OF_WRITERS
             ]
-            for check, text in _of_columns(columns, schema, mode):
+            for check, text in _of_columns(columns, schema, mode, need_ids=need_ids):
                 yield check, f"{action['path']}: {text}"
 
 
-def _of_columns(columns: Iterable[pyarrow.Field], struct: Any, mode: str) -> Iterator[Claim]:
-    fields = _fields(struct)
+def _of_columns(
+    columns: Iterable[pyarrow.Field], struct: Any, mode: str, *, need_ids: bool
+) -> Iterator[Claim]:
+    fields = fields_of(struct)
     by_id = {str(field["metadata"].get(COLUMN_ID)): field for field in struct["fields"]}
     for column in columns:
         id = (column.metadata or {}).get(FIELD_ID, b"").decode()
@@ -158,29 +140,46 @@ def _of_columns(columns: Iterable[pyarrow.Field], struct: Any, mode: str) -> Ite
             yield "file_columns", f"{column.name} (field id {id or 'none'}) is not in the schema"
             continue
         expected = str(field["metadata"][COLUMN_ID]) if COLUMN_ID in field["metadata"] else ""
-        if id not in ("", expected):
-            yield "field_ids", f"{column.name} has the field id {id}, not {expected or 'none'}"
-        yield from _of_type(column.type, field["type"], mode, column.name)
+        if id != expected and (id or need_ids):
+            yield (
+                "field_ids",
+                f"{column.name} has the field id {id or 'none'}, not {expected or 'none'}",
+            )
+        inner = _of_type(column.type, field["type"], mode, need_ids=need_ids)
+        yield from ((check, f"{column.name}: {text}") for check, text in inner)
 
 
-def _of_type(found: pyarrow.DataType, kind: Any, mode: str, name: str) -> Iterator[Claim]:
+def _of_type(found: pyarrow.DataType, kind: Any, mode: str, *, need_ids: bool) -> Iterator[Claim]:
+    of_type = partial(_of_type, mode=mode, need_ids=need_ids)
     if isinstance(kind, str):
-        if str(found) not in TYPES.get(kind, (str(found),)):
-            yield "file_types", f"{name} is {found}, not {kind}"
+        if not _is_of_type(found, kind):
+            yield "file_types", f"it is {found}, not {kind}"
     elif pyarrow.types.is_struct(found) and kind["type"] == "struct":
-        inner = _of_columns(found.fields, kind, mode)
-        yield from ((check, f"in {name}: {text}") for check, text in inner)
+        yield from _of_columns(found.fields, kind, mode, need_ids=need_ids)
     elif pyarrow.types.is_list(found) and kind["type"] == "array":
-        yield from _of_type(found.value_type, kind["elementType"], mode, name)
+        yield from of_type(found.value_type, kind["elementType"])
     elif pyarrow.types.is_map(found) and kind["type"] == "map":
-        yield from _of_type(found.key_type, kind["keyType"], mode, name)
-        yield from _of_type(found.item_type, kind["valueType"], mode, name)
+        yield from of_type(found.key_type, kind["keyType"])
+        yield from of_type(found.item_type, kind["valueType"])
     elif kind["type"] in ("struct", "array", "map"):
-        yield "file_types", f"{name} is {found}, not {kind['type']}"
+        yield "file_types", f"it is {found}, not {kind['type']}"
 
 
-Version = tuple[Action, Iterable[Action]]
-"""The `metaData` of a version, and the `add` of each live file."""
+def _is_of_type(found: pyarrow.DataType, kind: str) -> bool:
+    """Returns whether a file may have a primitive type, also before the column was widened."""
+    if decimal := DECIMAL.fullmatch(kind):
+        precision, scale = map(int, decimal.groups())
+        return str(found) in INTEGERS or (
+            pyarrow.types.is_decimal(found)
+            and found.scale <= scale
+            and found.precision - found.scale <= precision - scale
+        )
+    if kind == "variant":
+        return pyarrow.types.is_struct(found) or hasattr(found, "storage_type")
+    if kind.startswith("timestamp"):
+        is_widened = kind == "timestamp_ntz" and str(found) in TYPES["date"]
+        return is_widened or pyarrow.types.is_timestamp(found)
+    return str(found) in TYPES.get(kind, (str(found),))
 
 
 def of_values(table: Path, old: Version, new: Version) -> Iterator[Claim]:

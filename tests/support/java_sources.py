@@ -6,19 +6,38 @@ from __future__ import annotations
 import os
 import subprocess
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyspark
+from pyspark.sql import SparkSession
 
 
-def compiled_jar(folder: Path, sources: Iterable[Path], jars: Iterable[str] = ()) -> Path:
+def compiled_jar(folder: Path, sources: Sequence[Path], jars: Iterable[str] = ()) -> Path:
     """Compiles sources against Spark and these jars. Returns the jar of the classes."""
     class_path = os.pathsep.join([f"{Path(pyspark.__file__).parent}/jars/*", *jars])
     classes = folder / "classes"
     subprocess.run(["javac", "-cp", class_path, "-d", classes, *sources], check=True)
-    jar = folder / "compiled.jar"
+    # A running Spark accepts one jar of a name.
+    jar = folder / f"{sources[0].stem}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for file in classes.iterdir():
             archive.write(file, file.name)
     return jar
+
+
+def storage_jar(folder: Path, source: Path) -> Path:
+    """Compiles a subclass of `LocalStorage`."""
+    return compiled_jar(folder, [source, Path(__file__).with_name("LocalStorage.java")])
+
+
+def add_storage(spark: SparkSession, scheme: str, source: Path, home: Path) -> None:
+    """Adds a storage to a running session, whose driver and executors share one JVM."""
+    jvm: Any = spark._jvm
+    spark.sql(f"ADD JAR '{storage_jar(home, source)}'")
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.setClassLoader(spark._jsparkSession.sharedState().jarClassLoader())
+    hadoop.set(f"fs.{scheme}.impl", source.stem)
+    store = f"spark.delta.logStore.{scheme}.impl"
+    jvm.org.apache.spark.SparkEnv.get().conf().set(store, "io.delta.storage.LocalLogStore")

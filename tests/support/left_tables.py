@@ -32,7 +32,7 @@ class LeftTables:
         self._folders = Folders()
         self._known: set[str] = set()
         self._shared: list[str] = []  # folders of fixtures with a wider scope
-        self._changed: dict[str, int] = {}
+        self._changed: dict[str, list[int]] = {}
         self._replays: dict[str, proof.Replay] = {}
         self._reported: set[str] = set()
         self._by_module: set[str] = set()
@@ -84,7 +84,7 @@ class LeftTables:
         self._by_module |= checks
         lines = [line for check, line in found if check not in expected]
         own = [mark for node, mark in marks if node is item]
-        _fail(lines + [f"The test leaves no table with {mark}" for mark in _stale(own, checks)])
+        _fail(lines + [f"The test makes no table with {mark}" for mark in _stale(own, checks)])
 
     def _findings(
         self, table: str, *, is_audited: bool
@@ -104,11 +104,17 @@ class LeftTables:
         self._shared += [f"{self.home}/{name}" for name in sorted(new - set(own))]
         for folder in filter(os.path.isdir, own + self._shared):
             for table in self._folders.tables(folder):
-                changed = os.stat(f"{table}/_delta_log").st_mtime_ns
+                changed = _changes(f"{table}/_delta_log")
                 if self._changed.get(table) != changed:
                     self._changed[table] = changed
                     if any(name[0].isdigit() for name in os.listdir(f"{table}/_delta_log")):
                         yield table
+
+
+def _changes(log: str) -> list[int]:
+    """Returns when the folders of published and of staged commits were last changed."""
+    folders = filter(os.path.isdir, (log, f"{log}/_staged_commits"))
+    return [os.stat(each).st_mtime_ns for each in folders]
 
 
 def _marks(item: pytest.Item) -> Iterator[tuple[object, pytest.Mark]]:

@@ -8,21 +8,20 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.support.java_sources import compiled_jar
+from tests.support.java_sources import storage_jar
 
 SOURCE = Path(__file__).with_name("OddFileSystem.java")
-CLASS = SOURCE.stem
 LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
 
 
 def odd_jar(home: Path) -> Path:
     """Compiles the storage."""
-    return compiled_jar(home, [SOURCE])
+    return storage_jar(home, SOURCE)
 
 
 def with_odd_disk(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Configures a session that has the storage's jar."""
-    return builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", CLASS)
+    return builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", SOURCE.stem)
 
 
 class OddDisk:
@@ -45,6 +44,10 @@ class OddDisk:
         """Delays closing the next data file until `release`."""
         (self._folder / "gate").touch()
 
+    def delete_after_listing(self, path: Path) -> None:
+        """Deletes a path as soon as its parent is listed."""
+        (self._folder / "deleted-after-listing").write_text(str(path))
+
     def release(self) -> None:
         (self._folder / "gate").unlink(missing_ok=True)
 
@@ -62,13 +65,3 @@ class OddDisk:
         self.release()
         for name in ("odd.folder", "odd.lists"):
             self._system.clearProperty(name)
-
-
-def make_known(spark: SparkSession, jar: Path) -> None:
-    """Adds the storage to a running session with driver and executors in one JVM."""
-    jvm: Any = spark._jvm
-    spark.sql(f"ADD JAR '{jar}'")
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    hadoop.setClassLoader(spark._jsparkSession.sharedState().jarClassLoader())
-    hadoop.set("fs.odd.impl", CLASS)
-    jvm.org.apache.spark.SparkEnv.get().conf().set(*LOG_STORE)

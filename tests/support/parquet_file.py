@@ -49,7 +49,7 @@ class ParquetFile:
         start = len(data) - 8 - length
         assert start >= 4, "the footer is longer than the file"
         footer, end = decoded(data[:-8], start)
-        assert end == len(data) - 8, "there is something behind the footer"
+        assert end == len(data) - 8, "bytes follow the footer"
         return cls(data[:start], footer)
 
     def bytes(self) -> bytes:
@@ -114,7 +114,7 @@ def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
 
     Args:
         file: The file.
-        whole: Whether bytes that belong to nothing are wrong.
+        whole: Whether unreferenced bytes are wrong.
     """
     if file.body[:4] != MAGIC:
         yield "it does not begin with the magic number"

@@ -13,12 +13,23 @@ from pathlib import Path
 
 import pyarrow.parquet
 
-from tests.support import file_claims, vectors
-from tests.support.column_claims import ALIGNING, BROUGHT, NO_TABLE, Change, KnownColumns, of_flag
+from tests.support import file_claims, statistics_claims, vectors
+from tests.support.column_claims import (
+    ALIGNING,
+    BROUGHT,
+    NO_TABLE,
+    Change,
+    KnownColumns,
+    is_by_spark,
+    of_flag,
+)
 from tests.support.file_claims import Claim
 from tests.support.reference_model import State, state_of
 from tests.support.table_files import PHYSICAL_NAME, Action, apply
 from tests.support.table_log import FEATURE, local
+
+REMOVAL = "REMOVE COLUMN MAPPING"
+CLUSTERING = "delta.clustering"
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,22 @@ def findings(table: Path) -> list[Finding]:
     return Replay(table).findings()
 
 
+def commits(table: Path) -> list[Path]:
+    """Returns the published commits, and the staged ones after them that stand alone.
+
+    Only the catalog knows which of two staged commits of one version it accepted.
+    """
+    log = table / "_delta_log"
+    found = sorted(log.glob("[0-9]" * 20 + ".json"))
+    while found:
+        version = int(found[-1].name[:20]) + 1
+        staged = list(log.glob(f"_staged_commits/{version:020}.*.json"))
+        if len(staged) != 1:
+            break
+        found += staged
+    return found
+
+
 class Replay:
     """Reads a log once: later calls of `findings` read the new commits only."""
 
@@ -52,6 +79,7 @@ class Replay:
         self._version = -1
         self._protocol: Action = {}
         self._metadata: Action = {}
+        self._clustering: list[list[str]] = []
         self._states = {-1: NO_TABLE}  # of the versions that changed metadata or protocol
         self._live: dict[str, Action] = {}
         self._paths: set[str] = set()
@@ -59,8 +87,7 @@ class Replay:
 
     def findings(self) -> list[Finding]:
         """Returns all findings of the table as it is now."""
-        log = self.table / "_delta_log"
-        entries = [(file, file.stat()) for file in sorted(log.glob("[0-9]" * 20 + ".json"))]
+        entries = [(file, file.stat()) for file in commits(self.table)]
         known = [(file.name, stat.st_size, stat.st_mtime_ns) for file, stat in entries]
         if self._read != known[: len(self._read)]:
             self._restart()
@@ -72,7 +99,7 @@ class Replay:
         ]
 
     def _add(self, file: Path) -> None:
-        number = int(file.stem)
+        number = int(file.name[:20])
         if self._version == -1 and number > 0:
             self._begin_with_checkpoint(number)
         if self._is_cut or number <= self._version:
@@ -111,6 +138,10 @@ class Replay:
         for action in actions:
             self._protocol = action.get("protocol", self._protocol)
             self._metadata = action.get("metaData", self._metadata)
+            domain = action.get("domainMetadata", {})
+            if domain.get("domain") == CLUSTERING:
+                text = "{}" if domain.get("removed") else domain["configuration"]
+                self._clustering = json.loads(text).get("clusteringColumns", [])
 
     @property
     def _state(self) -> State:
@@ -138,25 +169,41 @@ class Replay:
                 self._report([("action_twice", kind)])
         if any("protocol" in action or "metaData" in action for action in commit):
             restored = self._restored(info) if operation == "RESTORE" else None
-            change = Change(before, after, self._metadata, operation, restored)
+            change = Change(before, after, self._metadata, info, restored)
             self._report(of_flag(change))
             self._report(self._columns.claims(change))
             self._states[self._version] = after
-        self._judge_files(commit, metadata, before.is_mapped, is_brought=operation in BROUGHT)
+        self._judge_files(commit, metadata, info, is_brought=operation in BROUGHT)
+        if any("domainMetadata" in action or "metaData" in action for action in commit):
+            self._report(file_claims.of_clustering(self._metadata, self._clustering))
         files = [body for action in commit for body in action.values() if "dataChange" in body]
         is_remapped = before.is_mapped != after.is_mapped and operation not in BROUGHT
-        has_same_rows = not any(body["dataChange"] for body in files)
-        if metadata and has_same_rows and (files or is_remapped):
+        changed = [body["path"] for body in files if body["dataChange"]]
+        if changed and operation == REMOVAL:
+            self._report([("data_change", f"{changed} in a commit of {REMOVAL}")])
+        if metadata and (operation == REMOVAL or not changed) and (files or is_remapped):
             old, now = (metadata, live.values()), (self._metadata, self._live.values())
             self._report(file_claims.of_values(self.table, old, now))
+        metrics = info.get("operationMetrics", {})
+        if int(metrics.get("numCopiedFiles", 0)) and not int(metrics["numRewrittenFiles"]):
+            removed = [live[path] for path in live.keys() - self._live.keys()]
+            added = [self._live[path] for path in self._live.keys() - live.keys()]
+            copies = statistics_claims.of_copies((metadata, removed), (self._metadata, added))
+            self._report(copies)
 
     def _restored(self, info: Action) -> State | None:
         version = info["operationParameters"].get("version")
         past = [each for each in self._states if version is not None and each <= int(version)]
         return self._states[max(past)] if past and max(past) >= 0 else None
 
+    def _needs_ids(self, info: Action) -> bool:
+        """Returns whether Delta's own writer knew that the table is mapped."""
+        known = [each for each in self._states if each <= int(info.get("readVersion", -1))]
+        is_read_mapped = max(known) == -1 or self._states[max(known)].is_mapped
+        return is_by_spark(info) and is_read_mapped and self._state.is_mapped
+
     def _judge_files(
-        self, commit: list[Action], old: Action, was_mapped: bool, *, is_brought: bool
+        self, commit: list[Action], old: Action, info: Action, *, is_brought: bool
     ) -> None:
         adds = [action["add"] for action in commit if "add" in action]
         new = [add for add in adds if not is_brought and add["path"] not in self._paths]
@@ -168,11 +215,12 @@ class Replay:
             # Files that a removal keeps have field ids.
             kept = file_claims.of_files(self.table, stored, self._live.values())
             self._report(claim for claim in kept if claim[0] != "field_ids")
-            if was_mapped and ALIGNING in old["configuration"]:
+            if ALIGNING in old.get("configuration", {}) and _is_mapped(old):
                 # Copies keep the field ids, which the table will have again.
                 stored = _with_logical_names(old)
         feed = [action["cdc"] for action in commit if "cdc" in action]
-        self._report(file_claims.of_files(self.table, stored, [*new, *feed]))
+        need_ids = self._needs_ids(info)
+        self._report(file_claims.of_files(self.table, stored, [*new, *feed], need_ids=need_ids))
 
     def _of_live_files(self) -> Iterable[Claim]:
         places: dict[Path, str] = {}
@@ -205,6 +253,10 @@ def _checkpointed(file: Path) -> list[Action]:
         for kind, body in row.items()
         if body is not None
     ]
+
+
+def _is_mapped(metadata: Action) -> bool:
+    return metadata["configuration"].get("delta.columnMapping.mode", "none") != "none"
 
 
 def _with_logical_names(metadata: Action) -> Action:

@@ -164,7 +164,7 @@ class State:
         new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
         return new._assigned(after=self)
 
-    def liked(self) -> State:
+    def created_like(self) -> State:
         return replace(self, rows=(), max_id=0)._assigned()  # a new table assigns ids from 1
 
     def without_us(self, before: State) -> State:
@@ -205,7 +205,7 @@ class State:
         is_used = was_mapped or before.flag is True
         return replace(self, flag=True) if self.flag is not None and is_used else self
 
-    def looks(self) -> object:
+    def visible_columns(self) -> object:
         """Returns the mode and the columns as users see them."""
         return self.mode, [(column.name, column.shape) for column in self.columns]
 
@@ -235,7 +235,7 @@ class State:
         """Returns the committed version: its flag, and ids and names for new columns."""
         used = after and self.is_tracked and after.is_mapped and after._loses(self)
         state = replace(self, flag=True) if used else self
-        if after and not self.is_tracked and after.looks() != self.looks():
+        if after and not self.is_tracked and after.visible_columns() != self.visible_columns():
             state = state._untracked_after(after, was_mapped=after.is_mapped)
         if not state.is_mapped:
             plain = mapped(state.columns, lambda _, c: replace(c, id=None, physical=None))

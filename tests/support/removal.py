@@ -23,6 +23,7 @@ from tests.support.table_log import local as local
 from tests.support.variants import in_matrix
 
 SETTING = "spark.sparkext.columnMapping.removal"
+PURGE_SETTING = "spark.sparkext.columnMapping.purge"
 OPERATION = "REMOVE COLUMN MAPPING"
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 

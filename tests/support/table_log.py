@@ -15,6 +15,9 @@ import pyarrow.parquet
 
 FLAG = "delta.columnMapping.hasDroppedOrRenamed"
 FEATURE = "columnMappingUsageTracking"
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+LIKE = "CREATE TABLE LIKE"
+"""The `userMetadata` of CREATE TABLE LIKE, whose commit is otherwise that of CREATE TABLE."""
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UUID = "col-<uuid>"
 
@@ -164,6 +167,16 @@ class TableLog:
         changed = {**self.configuration, **changes}
         kept = {key: value for key, value in changed.items() if value is not None}
         self.append_foreign({"metaData": {**self.metadata, "configuration": kept}}, *others)
+
+    def rename_operation(self, new: str, version: int | None = None) -> None:
+        """Gives the newest or another commit another operation. Empty text removes its info."""
+        file = self.path / "_delta_log" / f"{self.version if version is None else version:020}.json"
+        commit = [json.loads(line) for line in file.read_text().splitlines()]
+        (info,) = (action["commitInfo"] for action in commit if "commitInfo" in action)
+        info["operation"] = new
+        kept = commit if new else [action for action in commit if "commitInfo" not in action]
+        file.write_text("".join(f"{json.dumps(action)}\n" for action in kept))
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
     def append_foreign(self, *actions: dict[str, Any]) -> None:
         """Writes the next commit as another engine would, or the first commit of a new table."""

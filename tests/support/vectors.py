@@ -85,7 +85,7 @@ def problem(table: Path, descriptor: dict[str, Any] | None) -> str | None:
         return str(error)
     if found.size != descriptor["sizeInBytes"]:
         return f"it has {found.size} bytes"
-    return None if found.checksum == zlib.crc32(found.bitmap) else "its checksum is another"
+    return None if found.checksum == zlib.crc32(found.bitmap) else "its checksum differs"
 
 
 def deleted_rows(table: Path, descriptor: dict[str, Any]) -> set[int]:

@@ -17,7 +17,7 @@ from spark_ext.errors import (
     NotMappedError,
 )
 from spark_ext.model.metadata import TableFacts
-from spark_ext.removal.alignment import AligningTable, statements_left
+from spark_ext.removal.alignment import AligningTable, remaining_statements
 from spark_ext.removal.stages import stages
 from tests.unit.tables import protocol, table
 
@@ -55,7 +55,7 @@ ALIGNED = at("name", False, column="1 a")
 
 
 def remaining(where: AligningTable) -> tuple[str, ...]:
-    return statements_left(where, to_name_mode=False)
+    return remaining_statements(where, to_name_mode=False)
 
 
 def test_tracked_table_is_tracked_again_when_the_flag_is_true() -> None:
@@ -112,7 +112,8 @@ def test_mode_id_is_refused_without_to_name_mode() -> None:
         remaining(by_id)
 
     began = BEGIN.replace("'name'", "'id'")
-    assert statements_left(by_id, to_name_mode=True) == (began, REMOVE_MAPPING, DROP, TRACK, END)
+    found = remaining_statements(by_id, to_name_mode=True)
+    assert found == (began, REMOVE_MAPPING, DROP, TRACK, END)
 
 
 @pytest.mark.parametrize(

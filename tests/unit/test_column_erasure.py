@@ -22,7 +22,7 @@ from spark_ext.log.actions import (
 from spark_ext.log.folder import CHECKPOINT, COMMIT, TableFolder
 from spark_ext.model.erasure import FilesRead, NameInLog
 from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
-from spark_ext.model.metadata import FileCount
+from spark_ext.model.metadata import FileCount, TableMetadata
 from spark_ext.model.name_pattern import NamePattern
 from spark_ext.model.schema import path_of
 from tests.unit.folders import BOTH, DROP, NOW, ONE, data, folder, logged
@@ -30,6 +30,7 @@ from tests.unit.logs import cleaned_up, log
 from tests.unit.tables import table
 
 UUID = "col-3f2a91d4-0c11-4a5e-8a53-1f6f3fbd0c44"
+OTHER_UUID = "col-7b1e6a02-55c8-4f0d-9a37-2c9d8e4b6f13"
 RENAMED = table({"a": "1 a", "c": "2 b"}, "name", "true")
 
 
@@ -235,14 +236,97 @@ def test_commit_of_a_rename_has_the_former_name_when_its_schemas_are_deleted() -
     assert (live.verdict, live.live_columns[0].former_paths) == ("LIVE", ("b",))
 
 
+def nested(struct: str, field: str) -> TableMetadata:
+    column = {"column": f"1 {UUID}", "struct": {field: f"2 {OTHER_UUID}"}}
+    return table({struct: column, "a": "3 a"}, "name", "true")
+
+
+Z, Y, S_Y, S_X = nested("R", "z"), nested("R", "y"), nested("s", "y"), nested("s", "x")
+
+
+def test_commits_of_renames_have_each_former_path_of_a_struct_and_its_field() -> None:
+    renames = (("R.z", "R.y", Y), ("R", "s", S_Y), ("s.y", "s.x", S_X))
+    whole = log(("CREATE TABLE", Z), *[("RENAME COLUMN", after) for *_, after in renames])
+    parameters = [{"oldColumnPath": old, "newColumnPath": new} for old, new, _ in renames]
+    commits = [replace(commit, parameters=each)
+               for commit, each in zip(whole.commits[1:], parameters, strict=True)]  # fmt: skip
+    cut = replace(cleaned_up(whole, 3), commits=tuple(commits), first_commit=1)
+
+    for name in ("z", "R.z", "r.y", "s.y", "x"):
+        found = asked(folder(cut), name)
+        assert (found.verdict, found.names_in_log) == ("LIVE", ())
+        assert [live.former_paths for live in found.live_columns] == [("R.z", "R.y", "s.y")]
+    assert asked(folder(cut), "r.x").verdict == "NEVER_HAD"
+
+
+def test_column_is_live_under_a_name_before_restore_or_in_an_older_schema() -> None:
+    whole = log(("CREATE TABLE", Y), ("RENAME COLUMN", S_Y), ("RESTORE", Y), ("WRITE", Y))
+    cut = replace(cleaned_up(whole, 3), commits=whole.commits[1:], first_commit=1)
+    older = logged("other", version=0, under=None, schemas=(json.dumps(S_X.schema),))
+
+    assert asked(folder(cut), "s.y").verdict == "LIVE"
+    assert asked(folder(cut, log_files=(older,)), "s.x").verdict == "LIVE"
+
+
+def test_column_added_later_under_the_name_is_not_the_renamed_and_dropped_one() -> None:
+    again = table({"a": "1 a", "c": f"3 {UUID}"}, "name", "true")
+    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", RENAMED), ("DROP COLUMNS", ONE),
+                ("ADD COLUMNS", again))  # fmt: skip
+    rename = replace(whole.commits[1], parameters={"oldColumnPath": "b", "newColumnPath": "c"})
+    cut = replace(cleaned_up(whole, 3), commits=(rename, *whole.commits[2:]), first_commit=1)
+
+    assert asked(folder(cut, files=(data(LIVE, "a"),))).verdict == "ERASED"
+
+
+def test_rename_without_its_new_name_may_concern_each_neighbour() -> None:
+    whole = log(("CREATE TABLE", Z), ("RENAME COLUMN", Y))
+
+    found = asked(folder(forgotten(whole, 1, oldColumnPath="R.z")), "z")
+
+    assert [live.path for live in found.live_columns] == ["R.y"]
+
+
+def test_unreadable_schema_before_the_known_history_makes_the_answer_unknown() -> None:
+    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", RENAMED), ("WRITE", RENAMED))
+    unreadable = replace(whole.commits[1], metadata=LoggedMetadata(None))
+    cut = replace(cleaned_up(whole, 2), commits=(unreadable, *whole.commits[2:]), first_commit=1)
+
+    assert asked(folder(cut), "other").verdict == "UNKNOWN"
+
+
 def test_older_file_of_the_log_names_the_column_in_its_schema() -> None:
     whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
     older = logged("other", version=0, under=None, schemas=(json.dumps(BOTH.schema),))
 
     found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
 
-    assert found.verdict == "ERASED"
+    # The column may have been renamed, and have another physical name after a removal.
+    assert found.verdict == "UNKNOWN"
     assert found.names_in_log == (NameInLog("b", 0, None, "SCHEMA"),)
+    drop = forgotten(log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE)), 1, columns='["b"]')
+    assert asked(folder(drop, log_files=(older,))).verdict == "ERASED"
+
+
+def test_column_of_an_older_schema_is_live_under_its_new_name() -> None:
+    before, after = (table({"a": "1 a", name: f"2 {UUID}"}, "name", "true") for name in "bc")
+    whole = log(("CREATE TABLE", before), ("RENAME COLUMN", after), ("WRITE", after))
+    older = logged("other", version=0, under=None, schemas=(json.dumps(before.schema),))
+
+    found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
+
+    assert (found.verdict, found.names_in_log) == ("LIVE", ())
+    assert [(live.path, live.former_paths) for live in found.live_columns] == [("c", ("b",))]
+
+
+def test_commit_that_drops_a_struct_drops_the_fields_of_its_older_schema() -> None:
+    both = table({"a": "1 a", "s": {"column": "2 s", "struct": {"b": "3 b"}}}, "name", "false")
+    older = logged("other", version=0, under=None, schemas=(json.dumps(both.schema),))
+    cut = forgotten(log(("CREATE TABLE", both), ("DROP COLUMNS", ONE)), 1, columns='["s"]')
+
+    found = asked(folder(cut, log_files=(older,)))
+
+    assert found.verdict == "ERASED"
+    assert [(name.path, name.source) for name in found.names_in_log] == [("s.b", "DROP COLUMNS")]
 
 
 @pytest.mark.parametrize("kind", [LIVE, REMOVED, UNTRACKED])

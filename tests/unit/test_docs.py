@@ -12,6 +12,7 @@ import pytest
 
 import spark_ext
 from spark_ext import __main__ as command_line
+from spark_ext.removal.reasons import what_to_do_or_read
 from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
 from tests.support.pages import PAGES as RUN_PAGES
 from tests.unit.test_settings import DECLARED, SETTING
@@ -143,6 +144,13 @@ def test_listed_condition_has_its_sqlstate() -> None:
     assert all(re.fullmatch(r"[0-9A-Z]{5}", state) for _, state in listed_conditions())
 
 
+def test_advice_on_a_reason_names_an_existing_section() -> None:
+    (section, title) = re.findall(r'"(.+?)"', what_to_do_or_read(()))
+
+    (page,) = (each for each in DOCS if each.read_text().startswith(f"# {title}\n"))
+    assert section.lower() in anchors(page)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
 def test_pages_name_existing_conditions(page: Path) -> None:
     named = set(re.findall(rf"`({OURS}\w+)`", page.read_text()))
@@ -169,7 +177,7 @@ def test_install_page_contains_the_settings_of_the_defaults_file() -> None:
 @pytest.mark.parametrize("entry", ERRORS.read_text().split("\n### ")[1:])
 def test_listed_condition_has_cause_state_and_remedy(entry: str) -> None:
     found = re.match(
-        r"`.+`\n\nSQLSTATE `.+?`\. .+\n\n- \*\*Table:\*\* .+\n- \*\*What to do:\*\* .+\n", entry
+        r"`.+`\n\nSQLSTATE `.+?`\. .+\n\n- \*\*State:\*\* .+\n- \*\*What to do:\*\* .+\n", entry
     )
 
     assert found is not None

@@ -21,7 +21,7 @@ from spark_ext.lakehouse.erasure_report import reason
 from spark_ext.lakehouse.erasure_results import due_steps
 from spark_ext.log.actions import LIVE
 from spark_ext.model.dropped import ErasureStep
-from spark_ext.model.erasure import ColumnErasure
+from spark_ext.model.erasure import ColumnErasure, LiveColumn, NameInLog
 from tests.unit.folders import data, folder
 
 TIME = datetime(2026, 11, 27, 7, 0)
@@ -179,6 +179,58 @@ def test_certificate_continues_the_findings_of_earlier_ones() -> None:
     assert findings(None) == {}
 
 
+SSN = EarlierColumn("ssn", (), "`col-1`", 2, None, live=True)
+DROPPED = replace(SSN, live=False)
+
+
+@pytest.mark.parametrize(
+    ("columns", "only_live"),
+    [
+        ((SSN,), (SSN,)),
+        ((DROPPED, SSN), ()),
+        # RESTORE restored the column after its drop.
+        ((SSN, DROPPED), (SSN,)),
+        # Another column got the name after the drop.
+        ((replace(DROPPED, physical_path="ssn"), SSN), (SSN,)),
+        # The commit of a drop has no physical name.
+        ((replace(DROPPED, physical_path=None, version=3), SSN), ()),
+        ((DROPPED,), ()),
+    ],
+)
+def test_column_that_no_newer_certificate_found_as_dropped_may_be_renamed(
+    columns: tuple[EarlierColumn, ...], only_live: tuple[EarlierColumn, ...]
+) -> None:
+    assert EarlierFinding("now", 1, columns).only_live == only_live
+
+
+def test_certificate_of_a_live_column_has_it_as_live() -> None:
+    live = (LiveColumn("ssn", (), "`col-1`", 2),)
+    older = NameInLog("ssn", 0, None, "SCHEMA")
+    drop = NameInLog("ssn", 3, TIME, "DROP COLUMNS")
+
+    first = findings(Certificate.of(report(of("LIVE", live_columns=live))))["id-1"]
+    second = Certificate.of(report(replace(of("ERASED", names_in_log=(drop,)), earlier=first)))
+    third = Certificate.of(report(of("UNKNOWN", names_in_log=(older,))))
+
+    assert first.only_live == first.columns == (SSN,)
+    assert findings(second)["id-1"].only_live == ()
+    assert [each.path for each in findings(third)["id-1"].only_live] == ["ssn"]
+    unknown = replace(of("UNKNOWN"), earlier=first)
+    assert reason(unknown).endswith("the log does not say whether it was dropped or renamed")
+    assert "older file of the log has ssn" in reason(of("UNKNOWN", names_in_log=(older,)))
+
+
+def test_report_and_certificate_have_the_options_that_chose_tables() -> None:
+    found = replace(report(of("ERASED")), filters=("exclude hr_*", "only: a function"))
+    certificate = Certificate.of(found)
+
+    assert next(found.as_objects())["filters"] == list(found.filters)
+    assert json.loads(certificate.json())["filters"] == list(found.filters)
+    for text in (repr(found), repr(certificate), certificate.html()):
+        assert "exclude hr_*, only: a function" in text
+    assert "filters" not in repr(report(of("ERASED")))
+
+
 def findings(certificate: Certificate | None) -> Mapping[str, EarlierFinding]:
     return earlier_certificate(certificate, "b").findings
 
@@ -253,19 +305,29 @@ def test_only_steps_of_columns_with_the_name_are_applied() -> None:
     assert due(replace(found, columns=(dropped("b", by_catalog),))) == []
 
 
+WRITTEN = json.loads(Certificate.of(report(of("ERASED"))).json())
+
+
 @pytest.mark.parametrize(
-    ("text", "column"),
-    [("no JSON", "b"), ("{}", "b"), ("[]", "b"), (None, "c"), (None, None), ("format", "b")],
+    ("content", "column"),
+    [
+        (b"no JSON", "b"),
+        (b"\xff", "b"),
+        ({}, "b"),
+        ([], "b"),
+        (WRITTEN, "c"),
+        (WRITTEN, None),
+        ({**WRITTEN, "format": 2}, "b"),
+        ({key: WRITTEN[key] for key in WRITTEN if key != "tables"}, "b"),
+        ({**WRITTEN, "tables": [{**WRITTEN["tables"][0], "erasure": {}}]}, "b"),
+        ({**WRITTEN, "earlier": ["table"]}, "b"),
+    ],
 )
 def test_file_that_is_not_a_certificate_of_the_column_is_refused(
-    tmp_path: Path, text: str | None, column: str | None
+    tmp_path: Path, content: Any, column: str | None
 ) -> None:
     file = tmp_path / "c.json"
-    written = Certificate.of(report(of("ERASED"))).json()
-    file.write_text(
-        written if text is None else written.replace('"format": 1', '"format": 2')
-        if text == "format" else text
-    )  # fmt: skip
+    file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
 
     with pytest.raises(NotACertificateError):
         earlier_certificate(file, column)

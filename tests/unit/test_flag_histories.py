@@ -140,7 +140,7 @@ class TableHistory(RuleBasedStateMachine):
     def overwrite_schema(self, data: Any) -> None:
         columns = draws.draw_successor(data, self.state.columns, self.state.mode)
         new = self.state.overwritten(columns, ())
-        if new.looks() == self.state.looks():
+        if new.visible_columns() == self.state.visible_columns():
             return  # Delta changes no metadata.
         proposed = self.now.metadata.with_schema(schema_of(columns))
         self.commit(new, proposed, overwriting_schema=True, files=frozenset())
@@ -231,7 +231,7 @@ class TableHistory(RuleBasedStateMachine):
 
     def change(self, columns: Columns) -> None:
         new = self.state.altered(columns)
-        if new.looks() != self.state.looks():
+        if new.visible_columns() != self.state.visible_columns():
             self.commit(new, self.now.metadata.with_schema(schema_of(columns)))
 
     def commit(

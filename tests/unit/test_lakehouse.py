@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
 from spark_ext.api.statements import StatementResult
+from spark_ext.api.survey import SCHEMA
 from spark_ext.lakehouse.budget import BYTES, ERRORS, TIME, Budget
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking, waits
 from spark_ext.lakehouse.options import Options, spellings
@@ -123,7 +124,7 @@ def test_goal_decides_from_a_row(
             Removal("readers"),
             replace(BY_FEATURE, blocked_by=(Obstacle("readers", "READER_VERSION", None, "3"),)),
             ("readers: READER_VERSION (3)",),
-            "docs/removal.md",
+            'section "Reasons" of the page "Remove column mapping"',
         ),
     ],
 )
@@ -280,6 +281,8 @@ def test_no_table_begins_after_the_last_allowed_failure() -> None:
         ({"max_bytes": "500GB"}, TypeError),
         ({"max_time": -0.1}, ValueError),
         ({"max_time": timedelta(seconds=-1)}, ValueError),
+        ({"max_time": float("inf")}, ValueError),
+        ({"max_time": float("nan")}, ValueError),
         ({"max_time": "6h"}, TypeError),
         ({"on_error": 0}, ValueError),
         ({"on_error": "stop"}, TypeError),
@@ -324,6 +327,9 @@ def test_invalid_option_raises_before_the_session_is_used(
         ("trips", (), "delta.`file:/data/trips`", True),
         ("/data/*", (), "/data/trips", True),
         ("trips", (), "s3://bucket/trips/", True),
+        ((), "trips*", "/data/trips.delta", False),
+        ("trips.v2", (), "s3://a.bucket/trips.v2", True),
+        ("delta", (), "./trips.delta", False),
     ],
 )
 def test_patterns_match_the_name_or_its_last_part(
@@ -331,15 +337,40 @@ def test_patterns_match_the_name_or_its_last_part(
 ) -> None:
     options = Options(include=include, exclude=exclude)
 
-    assert options.chooses(case_sensitive=False)(name) == chosen
+    assert options.chooses(case_sensitive=False)(name, None) == chosen
 
 
 def test_patterns_compare_letter_case_as_spark_does() -> None:
     options = Options(include="Trips")
 
-    assert options.chooses(case_sensitive=False)("c.db.trips")
-    assert not options.chooses(case_sensitive=True)("c.db.trips")
-    assert options.chooses(case_sensitive=True)("c.db.Trips")
+    assert options.chooses(case_sensitive=False)("c.db.trips", None)
+    assert not options.chooses(case_sensitive=True)("c.db.trips", None)
+    assert options.chooses(case_sensitive=True)("c.db.Trips", None)
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "chosen"),
+    [
+        ("fact_*", (), True),  # the schema may have such a table
+        ("fact_*", "tmp_*", True),
+        ((), "secret", False),
+        ((), "secret.*", False),
+        ((), "c.*", False),
+    ],
+)
+def test_schema_that_cannot_be_listed_is_chosen_unless_it_is_excluded(
+    include: Any, exclude: Any, *, chosen: bool
+) -> None:
+    chooses = Options(include=include, exclude=exclude).chooses(case_sensitive=False)
+
+    assert chooses("c.secret", SCHEMA) == chosen
+
+
+def test_filters_are_the_options_that_choose_tables() -> None:
+    options = Options(include="a*", exclude=["b", "c"], only=lambda row: True, parallel=2)
+
+    assert options.filters == ("include a*", "exclude b", "exclude c", "only: a function")
+    assert Options(max_bytes=1).filters == ()
 
 
 def test_name_without_backticks_has_each_spelling() -> None:
@@ -409,6 +440,7 @@ def test_report_is_complete_when_no_later_call_has_work(result: TableResult) -> 
 
     assert report.complete == (result.outcome in COMPLETE)
     assert not replace(report, interrupted="SIGINT").complete
+    assert not replace(REPORT, tables=()).complete
 
 
 def test_sums_count_changed_files_or_the_upper_bound() -> None:

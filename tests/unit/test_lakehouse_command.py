@@ -211,7 +211,9 @@ def test_report_that_cannot_be_written_leaves_the_others_and_has_an_exit_code(
 
     def complete(*where: object, **options: object) -> LakehouseReport:
         files[0].parent.rmdir()
-        return LakehouseReport("untrack", ("sales",), ())
+        return LakehouseReport(
+            "untrack", ("sales",), (TableResult(table="sales.t", outcome="DONE"),)
+        )
 
     monkeypatch.setattr(calls, "untrack", complete)
     options = [option for file in files for option in ("--report", str(file))]
@@ -222,6 +224,38 @@ def test_report_that_cannot_be_written_leaves_the_others_and_has_an_exit_code(
     assert f"Cannot write `{files[0]}`" in shown.err
     assert "complete: true" in shown.out
     assert json.loads(files[1].read_text().splitlines()[0])["complete"]
+
+
+@pytest.mark.usefixtures("no_session")
+def test_report_is_written_when_a_signal_arrives_at_the_end_of_a_call() -> None:
+    written: list[LakehouseReport] = []
+
+    def call(spark: object) -> LakehouseReport:
+        signal.raise_signal(signal.SIGINT)
+        return REPORT
+
+    def write(report: LakehouseReport) -> bool:
+        written.append(report)
+        return True
+
+    code = many_tables.run(
+        *("track", call), code_of=lambda _: 0, write=write, show=lambda _: None, failed=1
+    )
+
+    assert (code, written) == (0, [REPORT])
+
+
+@pytest.mark.usefixtures("ended_with_report")
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+def test_call_that_finds_no_table_has_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, dry_run: list[str]
+) -> None:
+    def nothing(*where: object, dry_run: bool = False, **options: object) -> LakehouseReport:
+        return LakehouseReport("untrack", ("sales",), (), dry_run)
+
+    monkeypatch.setattr(calls, "untrack", nothing)
+
+    assert main(["untrack", "sales", *dry_run]) == 1
 
 
 @pytest.mark.usefixtures("no_session")

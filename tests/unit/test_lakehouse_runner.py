@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,27 +20,29 @@ import pytest
 from pyspark.errors import PySparkException
 
 import spark_ext
-from spark_ext import LakehouseInterrupted, SurveyedTable
+from spark_ext import LakehouseInterrupted, LakehouseProgress, SurveyedTable
 from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SurveyProgress
 from spark_ext.lakehouse import calls, chosen, lookups, running
 from spark_ext.lakehouse import outcomes as outcomes_
-from spark_ext.lakehouse.budget import Budget
+from spark_ext.lakehouse.budget import BYTES, Budget
 from spark_ext.lakehouse.goals import Goal, Removal
 from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.running import Running
 from spark_ext.lakehouse.signals import Interrupts, receiving_signals
+from spark_ext.model.metadata import FileCount
+from tests.support.waiting import wait_until
 from tests.unit.connect import ConnectSession
 
-A, B = (
+A, B, C = (
     SurveyedTable(
         *(f"c.db.{name}", "name", True, False, 2, 0, 3, 300, "METADATA", "METADATA", "HISTORY"),
         version=5,
     )
-    for name in "ab"
+    for name in "abc"
 )
 NAMES = [A.table, B.table]
 TIMEOUT = 30
@@ -104,17 +106,19 @@ def runner(
     budget: Budget | None = None,
     interrupts: Interrupts | None = None,
     reporter: Any = None,
+    rows: Sequence[SurveyedTable] = (A, B),
+    parallel: int = 1,
 ) -> Runner:
     goal = goal or Removal("unmapped")
     return Runner(
         spark=session,  # type: ignore[arg-type]
         goal=goal,
-        waiting=[goal.plan(row) for row in (A, B)],
+        waiting=[goal.plan(row) for row in rows],
         budget=budget or Budget(),
         reporter=reporter or Reporter(None),
         interrupts=interrupts or Interrupts(),
         started=time.monotonic(),
-        parallel=1,
+        parallel=parallel,
     )
 
 
@@ -160,6 +164,45 @@ def test_failure_of_a_thread_is_in_the_report(
     assert {result.error for result in run.results.values()} == {"MemoryError"}
 
 
+def test_each_table_after_the_last_failure_has_the_limit_as_its_reason(session: Session) -> None:
+    def fail(statement: str) -> None:
+        raise OTHER
+
+    session.before = fail
+    session.rows[C.table] = C
+    run = runner(session, budget=Budget(max_errors=1), rows=(A, B, C))
+
+    run.run()
+
+    assert run.results[A.table].outcome == "FAILED"
+    others = [run.results[each.table] for each in (B, C)]
+    assert {(each.outcome, each.reasons) for each in others} == {
+        ("NOT_BEGUN", ("BUDGET_OF_ERRORS",))
+    }
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_as_many_tables_run_at_a_time_as_wanted(session: Session, parallel: int) -> None:
+    at_once = Barrier(parallel)
+    running: list[str] = []
+    most: list[int] = []
+
+    def together(statement: str) -> None:
+        running.append(statement)
+        most.append(len(running))
+        at_once.wait(TIMEOUT)
+        running.remove(statement)
+        at_once.wait(TIMEOUT)
+
+    session.before = together
+    run = runner(session, parallel=parallel)
+
+    run.run()
+
+    assert outcomes(run) == ["DONE", "DONE"]
+    assert max(most) == parallel
+
+
 CANCELLATION = PySparkException("cancelled", errorClass="OPERATION_CANCELED", messageParameters={})
 OTHER = PySparkException("full", errorClass="OUT_OF_SPACE", messageParameters={})
 
@@ -171,6 +214,8 @@ OTHER = PySparkException("full", errorClass="OUT_OF_SPACE", messageParameters={}
         (CANCELLATION, 3600, "DONE_BY_ANOTHER"),
         # The statement was cancelled after its commit.
         (CANCELLATION, 0, "DONE"),
+        # The clock of the storage is ahead.
+        (CANCELLATION, -3600, "DONE"),
         (OTHER, None, "FAILED"),
     ],
 )
@@ -185,7 +230,7 @@ def test_only_a_cancellation_counts_as_cancelled(
         return [{"timestamp": datetime.fromtimestamp(time.time() - (age or 0))}]
 
     committed = history()
-    monkeypatch.setattr(outcomes_, "history_since", lambda *_: committed)
+    monkeypatch.setattr(outcomes_, "commits_since", lambda *_: committed)
     interrupts = Interrupts()
 
     def fail(statement: str) -> None:
@@ -202,6 +247,112 @@ def test_only_a_cancellation_counts_as_cancelled(
     run.run()
 
     assert outcomes(run) == [expected, "NOT_BEGUN"]
+
+
+def test_cancelled_reading_before_a_statement_counts_as_cancelled(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupts = Interrupts()
+
+    def rows_of(spark: Session, names: list[str]) -> list[SurveyedTable]:
+        if interrupts.received is None:
+            interrupts.received = signal.SIGINT
+            session.wait_for_cancellation()
+            raise CANCELLATION
+        return [spark.rows[name] for name in names]
+
+    monkeypatch.setattr(running, "rows_of", rows_of)
+    run = runner(session, budget=Budget(max_bytes=1000), interrupts=interrupts)
+
+    run.run()
+
+    assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
+    assert session.statements == []
+
+
+class WithOthers(Session):
+    """Other writers commit too."""
+
+    def sql(self, statement: str) -> None:
+        super().sql(statement)
+        self.rows[A.table] = replace(self.rows[A.table], version=9)
+
+
+@pytest.mark.parametrize(
+    ("ages", "outcome", "kept"),
+    [
+        ([0], "DONE", FileCount(0, 10)),
+        # The clock of the storage is ahead.
+        ([-3600], "DONE", FileCount(0, 10)),
+        ([-3600, 3600], "DONE_BY_ANOTHER", None),
+        ([0, 0], "DONE_BY_ANOTHER", None),
+        ([0, 3600], "DONE_BY_ANOTHER", None),
+        # Another driver removes column mapping again afterwards.
+        ([-3600, 0], "DONE", FileCount(1, 10)),
+        ([], "DONE", None),
+    ],
+)
+def test_removal_of_the_run_is_found_among_those_of_others(
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    ages: list[int],
+    outcome: str,
+    kept: FileCount | None,
+) -> None:
+    committed: list[dict[str, Any]] = []
+    monkeypatch.setattr(outcomes_, "commits_since", lambda *_: committed)
+
+    def commit(statement: str) -> None:
+        for number, age in enumerate(ages):  # the newest first
+            time_ = datetime.fromtimestamp(time.time() - age)
+            metrics = {"numKeptFiles": str(number), "numKeptBytes": "10"}
+            committed.append(
+                {
+                    "operation": "REMOVE COLUMN MAPPING",
+                    "timestamp": time_,
+                    "operationMetrics": metrics,
+                }
+            )
+
+    busy = WithOthers(before=commit, rows={A.table: A})
+    run = runner(busy)
+    del run.waiting[1:]
+
+    run.run()
+
+    result = run.results[A.table]
+    assert (result.outcome, result.statements[0].kept if result.statements else None) == (
+        outcome,
+        kept,
+    )
+
+
+class NoBytesForB(Budget):
+    def refusal(self, planned: PlannedTable, seconds: float) -> str | None:
+        return BYTES if planned.table == B.table else super().refusal(planned, seconds)
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "expected"), [(True, "INTERRUPTED"), (False, "BUDGET_OF_BYTES")]
+)
+def test_signal_is_the_reason_when_a_table_still_waited_for_bytes(
+    session: Session, interrupted: bool, expected: str
+) -> None:
+    interrupts = Interrupts()
+
+    def run_until_the_signal(statement: str) -> None:
+        wait_until(lambda: B.table in run._refusals, "the refusal")
+        if interrupted:
+            interrupts.received = signal.SIGINT
+            session.wait_for_cancellation()
+            raise CANCELLATION
+
+    session.before = run_until_the_signal
+    run = runner(session, budget=NoBytesForB(), interrupts=interrupts, parallel=2)
+
+    run.run()
+
+    assert run.results[B.table].reasons == (expected,)
 
 
 def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:
@@ -255,20 +406,24 @@ def test_second_signal_cancels_running_statements_and_keeps_the_results(session:
 
 
 class TwoStatements(Removal):
-    """Runs two statements for each table. A signal arrives after the first one."""
+    """Runs two statements for each table."""
 
     def statement(self, planned: PlannedTable) -> str | None:
         return None
 
     def run(
-        self, spark: Any, planned: PlannedTable, watch: Callable[[Progress], None]
-    ) -> Sequence[StatementResult]:
+        self,
+        spark: Any,
+        planned: PlannedTable,
+        watch: Callable[[Progress], None],
+        ran: Callable[[StatementResult], object],
+    ) -> None:
         for number in range(2):
             statement = f"STATEMENT {number} {planned.table}"
             watch(Progress(statement, 0.0, 0, 0, finished=False))
             spark.sql(statement)
             watch(Progress(statement, 0.0, 0, 0, finished=True))
-        return ()
+            ran(StatementResult(statement, number, number + 1, 0.0))
 
 
 def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None:
@@ -285,6 +440,51 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 
     assert session.statements == [f"STATEMENT 0 {A.table}"]
     assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
+    done = run.results[A.table].statements
+    assert [each.statement for each in done] == session.statements
+
+
+def test_report_has_the_statements_before_the_one_that_failed(session: Session) -> None:
+    def fail(statement: str) -> None:
+        if statement.startswith("STATEMENT 1"):
+            raise OTHER
+
+    session.before = fail
+    run = runner(session, goal=TwoStatements("unmapped"), rows=(A,))
+
+    run.run()
+
+    result = run.results[A.table]
+    assert (result.outcome, result.error) == ("FAILED", "OUT_OF_SPACE")
+    assert [each.statement for each in result.statements] == [f"STATEMENT 0 {A.table}"]
+
+
+class MetadataChangedException(Exception):
+    """Has the name of Delta's error."""
+
+
+@pytest.mark.parametrize(("conflicts", "outcome"), [(1, "DONE"), (99, "FAILED")])
+def test_goal_continues_after_a_conflict_with_another_driver(
+    session: Session, conflicts: int, outcome: str
+) -> None:
+    def fail(statement: str) -> None:
+        if statement.startswith("STATEMENT 1"):
+            if len(session.statements) > 2 * conflicts:
+                session.rows[A.table] = done(A)
+                return
+            raise MetadataChangedException
+
+    session.before = fail
+    run = runner(session, goal=TwoStatements("unmapped"), rows=(A,))
+
+    run.run()
+
+    result = run.results[A.table]
+    expected = {"FAILED": (6, "MetadataChangedException"), "DONE": (2, None)}
+    assert (result.outcome, len(session.statements) // 2, result.error) == (
+        outcome,
+        *expected[outcome],
+    )
 
 
 # Calls.
@@ -359,6 +559,52 @@ def test_only_a_second_signal_during_the_body_raises() -> None:
     interrupts(signal.SIGINT, None)  # the signal arrives before the former handlers are restored
 
 
+def test_signal_of_the_body_around_a_call_ends_the_call() -> None:
+    with receiving_signals():
+        signal.raise_signal(signal.SIGTERM)
+        with receiving_signals() as interrupts, pytest.raises(KeyboardInterrupt):
+            interrupts.check()
+    with receiving_signals(), receiving_signals() as interrupts:
+        interrupts.check()
+
+
+def test_predicate_is_asked_about_delta_tables_only(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[tuple[SurveyedTable, str | None]]
+    rows = [(A, "DELTA"), (SurveyedTable("v"), "VIEW"), (SurveyedTable("o"), "OTHER")]
+    rows += [(SurveyedTable("u", error="E"), None), (SurveyedTable("s", error="E"), "SCHEMA")]
+    monkeypatch.setattr(chosen, "surveyed_tables", lambda *_: rows)
+    asked: list[str] = []
+
+    def only(row: SurveyedTable) -> bool:
+        asked.append(row.table)
+        return True
+
+    report = remove(surveyed, only=only)
+
+    assert asked == [each.table for each in report.tables] == [A.table, "u", "s"]
+
+
+def test_last_progress_of_a_survey_has_every_table(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
+        for done in range(3):
+            progress(SurveyProgress(done, 2, 0.0))
+        return [(row, "DELTA") for row in spark.rows.values()]
+
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+    seen: list[LakehouseProgress] = []
+
+    remove(surveyed, progress=seen.append, dry_run=True)
+
+    assert [(each.phase, each.tables_done, each.finished) for each in seen] == [
+        ("survey", 0, False),
+        ("survey", 2, True),
+    ]
+
+
 def test_next_batch_of_a_survey_is_read_ahead_unless_the_call_has_ended(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,7 +659,7 @@ def test_survey_reads_one_batch_at_a_time_for_one_table_at_a_time(
 
     monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
 
-    assert remove(surveyed, parallel=1).complete
+    assert remove(surveyed, parallel=1).tables == ()
 
 
 def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> None:
@@ -468,7 +714,7 @@ def test_time_of_the_next_call_is_right_across_the_end_of_summer_time(
     property_ = "delta.requireCheckpointProtectionBeforeVersion"
     shown = SimpleNamespace(collect=lambda: [{"key": property_, "value": "7"}])
     monkeypatch.setattr(lookups, "run", lambda *_: shown)
-    monkeypatch.setattr(lookups, "history_since", lambda *_: [{"version": 7, "timestamp": local}])
+    monkeypatch.setattr(lookups, "commits_since", lambda *_: [{"version": 7, "timestamp": local}])
     monkeypatch.setattr(lookups, "_duration", lambda *_: timedelta(days=1))
     session: Any = None
     try:

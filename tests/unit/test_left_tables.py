@@ -75,7 +75,7 @@ def test_test_fails_if_it_leaves_a_finding_without_a_marker_or_a_marker_without_
     assert failed == {f"test_{name}" for name in names}, output
     place = tmp_path / "run" / "base" / "test_broken0" / "t"
     assert f"flag_turned_back in version 3 of {place}, by the proof" in output
-    assert "The test leaves no table with ('flag_turned_back',)" in output
+    assert "The test makes no table with ('flag_turned_back',)" in output
     assert "log_without_start in version 9" in output
 
 

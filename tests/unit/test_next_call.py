@@ -93,7 +93,7 @@ def test_command_and_python_have_the_arguments_of_the_call(
     goal: Goal, where: list[str], options: dict[str, Any]
 ) -> None:
     checked = Options(**options)
-    call = replace(goal.call, where=tuple(where)).with_options(**checked.given)
+    call = replace(goal.call, where=tuple(where)).with_options(**checked.non_default)
 
     command, python = call.texts()
 
@@ -111,7 +111,7 @@ def test_command_and_python_have_the_arguments_of_the_call(
         assert arguments["to_name_mode"] == goal.to_name_mode
     name, places, given_ = called(python)
     assert (name, list(places)) == (goal.call.function, where)
-    assert given_ == {**goal.call.options, **checked.given}
+    assert given_ == {**goal.call.options, **checked.non_default}
 
 
 def test_call_that_a_command_cannot_express_has_its_python_only() -> None:
@@ -148,6 +148,7 @@ AGAIN = "the same call again"
 REPAIR = "unblock or repair the tables, and then the same call again"
 MORE = "the same call with more bytes"
 FROM = "from 2026-11-28 07:01:00+02:00 on"
+SEARCH = "check the catalog and the names: no table was found. Then the same call again"
 WAITING = result("WAITING", come_back=LATER)
 BLOCKED = result("BLOCKED")
 
@@ -166,6 +167,7 @@ BLOCKED = result("BLOCKED")
         ([result("WAITING")], {}, AGAIN, None, 500),
         ([WAITING, result("FAILED")], {}, f"{AGAIN}, and once more {FROM}", None, 500),
         ([BLOCKED, result("UNREADABLE")], {}, REPAIR, None, 500),
+        ([], {}, SEARCH, None, 500),
         # A table that alone exceeds the budget would never begin.
         ([result("NOT_BEGUN", size_in_bytes=500, **BYTES)], {}, AGAIN, None, 500),
         (
@@ -201,7 +203,7 @@ def test_next_call_of_a_report_continues_it(
     assert (sums["nextCall"]["earliest"] is None) == (earliest is None)
 
 
-@pytest.mark.parametrize("outcomes", [["DONE", "ALREADY_DONE"], ["DONE_BY_ANOTHER"], []])
+@pytest.mark.parametrize("outcomes", [["DONE", "ALREADY_DONE"], ["DONE_BY_ANOTHER"]])
 def test_complete_report_has_no_next_call(outcomes: list[str]) -> None:
     report = LakehouseReport("track", ("sales",), tuple(map(result, outcomes)), call=CALL)
 
@@ -319,7 +321,7 @@ def test_command_prints_itself_as_the_next_call(
     file = tmp_path / "out.json"
 
     def ended(spark: Any, goal: Goal, *where: str, **options: Any) -> LakehouseReport:
-        given = Options(**options).given
+        given = Options(**options).non_default
         call = replace(goal.call, where=where).with_options(**given)
         return LakehouseReport(goal.words, where, (result("FAILED"),), call=call)
 

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,11 @@ import pytest
 
 from tests.support.golden_tables import STATES, placed
 from tests.support.proof import Replay, findings
+from tests.support.statistics_claims import of_copies
+from tests.support.table_files import COLUMN_ID, PHYSICAL_NAME
+from tests.support.table_log import FEATURE, LIKE
 
+Json = dict[str, Any]
 Actions = list[dict[str, Any]]
 
 DEFECTIVE = {
@@ -53,7 +60,7 @@ def flag(old: str, new: str) -> Callable[[Actions], object]:
 
 # The table, the version and the change, by the findings.
 COMMITS: dict[str, tuple[str, int, Callable[[Actions], object]]] = {
-    "flag_too_early": ("flag_true", 0, flag("false", "true")),
+    "flag_too_early": ("unmapped", 0, flag("false", "true")),
     "drop_without_flag": ("flag_true", 2, flag("true", "false")),
     "flag_turned_back": ("flag_true", 4, flag("true", "false")),
     "max_column_id_decreased": (
@@ -91,8 +98,16 @@ COMMITS: dict[str, tuple[str, int, Callable[[Actions], object]]] = {
             '"metadata\\":{\\"delta.columnMapping.id\\":1}',
         ),
     ),
-    "statistics_names": ("mapped_again", 3, changed("add", "stats", "town", "city")),
-    "statistics_values": ("mapped_again", 3, changed("add", "stats", 'id\\":1', 'id\\":2')),
+    "statistics_names copied_statistics": (
+        "mapped_again",
+        3,
+        changed("add", "stats", "town", "city"),
+    ),
+    "statistics_values copied_statistics": (
+        "mapped_again",
+        3,
+        changed("add", "stats", 'id\\":1', 'id\\":2'),
+    ),
     "partition_values": ("mapped_again", 3, changed("add", "partitionValues", "{}", '{"p": "1"}')),
     "path_twice": ("mapped_again", 3, lambda actions: actions.append(actions[-2])),
     "action_twice": ("mapped_again", 3, lambda actions: actions.append(actions[0])),
@@ -130,9 +145,9 @@ def with_column(name: str, values: pa.Array) -> Callable[[pa.Table], pa.Table]:
 FILES: dict[str, Callable[[pa.Table], pa.Table]] = {
     "field_ids": with_field_id("town", 7),
     "file_columns": with_column("city", pa.array(["Rome"])),
-    "values_changed": with_column("town", pa.array(["Oslo"])),
-    "file_types values_changed": with_column("town", pa.array([1])),
-    "statistics_values values_changed": lambda rows: pa.concat_tables([rows, rows]),
+    "statistics_values values_changed": with_column("town", pa.array(["Oslo"])),
+    "statistics_values file_types values_changed": with_column("town", pa.array([1])),
+    "values_changed statistics_values": lambda rows: pa.concat_tables([rows, rows]),
 }
 
 
@@ -145,6 +160,170 @@ def test_defect_of_a_copied_file_is_found(tmp_path: Path, checks: str) -> None:
     pyarrow.parquet.write_table(FILES[checks](rows), file)
 
     assert {each.check for each in findings(table)} == set(checks.split())
+
+
+def field(name: str, kind: Any, id: int, physical: str | None = None) -> Json:
+    mapping = {COLUMN_ID: id, PHYSICAL_NAME: physical or name}
+    return {"name": name, "type": kind, "nullable": True, "metadata": mapping}
+
+
+def in_file(name: str, kind: pa.DataType, id: int | None) -> pa.Field:
+    return pa.field(name, kind, metadata={} if id is None else {"PARQUET:field_id": str(id)})
+
+
+X, PRICE = field("x", "string", 3), field("price", "decimal(5,2)", 4)
+SCHEMA = [
+    field("id", "integer", 1),
+    field("s", {"type": "struct", "fields": [X, PRICE]}, 2),
+    field("at", "timestamp", 5),
+    field("on", "date", 6),
+    field("ratio", "float", 7),
+]
+STRUCT = pa.struct([in_file("x", pa.string(), 3), in_file("price", pa.decimal128(5, 2), 4)])
+FILE = [
+    in_file("id", pa.int32(), 1),
+    in_file("s", STRUCT, 2),
+    in_file("at", pa.timestamp("us", "UTC"), 5),
+    in_file("on", pa.date32(), 6),
+    in_file("ratio", pa.float32(), 7),
+]
+LONG = "b" * 40
+ROWS = [
+    {"id": 1, "s": {"x": LONG, "price": Decimal("1.20")}, "at": 0, "on": date(1970, 1, 1)},
+    {"id": 2, "s": {"x": "é"}, "at": 1, "ratio": 0.1},
+]
+STATS: Json = {
+    "numRecords": 2,
+    "minValues": {"id": 1, "s": {"x": LONG[:32], "price": 1.2}, "on": "1970-01-01", "ratio": 0.1},
+    "maxValues": {"id": 2, "s": {"x": "é", "price": 1.2}, "on": "1970-01-01", "ratio": 0.1},
+    "nullCount": {"id": 0, "s": {"x": 0, "price": 1}, "at": 0, "on": 1, "ratio": 1},
+}
+CLUSTERED = {"domain": "delta.clustering", "removed": False}
+
+
+def made(
+    table: Path,
+    *others: Json,
+    schema: list[Json] = SCHEMA,
+    file: list[pa.Field] = FILE,
+    stats: Json = STATS,
+    info: Json | None = None,
+) -> list[str]:
+    """Writes a tracked table of one commit with one file, and returns the findings."""
+    (table / "_delta_log").mkdir(parents=True)
+    pyarrow.parquet.write_table(pa.Table.from_pylist(ROWS, pa.schema(file)), table / "a.parquet")
+    add = {"path": "a.parquet", "partitionValues": {}, "size": 1, "dataChange": True}
+    mapping = {"mode": "name", "maxColumnId": "7", "hasDroppedOrRenamed": "false"}
+    properties = {f"delta.columnMapping.{key}": value for key, value in mapping.items()}
+    metadata = {
+        "schemaString": json.dumps({"type": "struct", "fields": schema}),
+        "partitionColumns": [],
+        "configuration": properties,
+    }
+    actions: Actions = [
+        {"commitInfo": info or {"operation": "CREATE TABLE", "engineInfo": "Apache-Spark/4.2.0"}},
+        {"protocol": {"writerFeatures": [FEATURE]}},
+        {"metaData": metadata},
+        {"add": add | {"stats": json.dumps(stats)}},
+        *others,
+    ]
+    log = table / "_delta_log" / f"{0:020}.json"
+    log.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    return [each.check for each in findings(table)]
+
+
+def clustered(*path: str) -> Json:
+    columns = json.dumps({"clusteringColumns": [path]})
+    return {"domainMetadata": {**CLUSTERED, "configuration": columns}}
+
+
+def test_sound_table_has_no_finding(tmp_path: Path) -> None:
+    assert made(tmp_path / "t", clustered("s", "x")) == []
+
+
+def test_clustering_by_an_unknown_column_is_found(tmp_path: Path) -> None:
+    assert made(tmp_path / "t", clustered("s", "y")) == ["clustering_columns"]
+
+
+def test_physical_name_of_a_new_table_is_found_unless_the_table_is_like_another(
+    tmp_path: Path,
+) -> None:
+    other = "col-deb4f250-c0d6-4076-9e38-d03204ca4594"
+    options: Json = {
+        "schema": [field("id", "integer", 1, other), *SCHEMA[1:]],
+        "file": [in_file(other, pa.int32(), 1), *FILE[1:]],
+        "stats": {},
+    }
+    like = {"engineInfo": "Apache-Spark/4.2.0", "userMetadata": LIKE}
+
+    assert made(tmp_path / "a", **options) == ["logical_name_missing"]
+    assert made(tmp_path / "b", info=like, **options) == []
+
+
+@pytest.mark.parametrize(
+    "without",
+    [
+        in_file("s", STRUCT, None),
+        in_file(
+            "s", pa.struct([in_file("x", pa.string(), 3), pa.field("price", STRUCT[1].type)]), 2
+        ),
+    ],
+    ids=["top level", "nested"],
+)
+def test_missing_field_id_is_found_in_a_file_of_spark(tmp_path: Path, without: pa.Field) -> None:
+    file = [FILE[0], without, *FILE[2:]]
+
+    assert made(tmp_path / "a", file=file) == ["field_ids"]
+    assert made(tmp_path / "b", file=file, info={"operation": "CREATE TABLE"}) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (0, pa.date32()),
+        (2, pa.int64()),
+        (1, pa.struct([STRUCT[0], in_file("price", pa.decimal128(6, 3), 4)])),
+    ],
+)
+def test_other_type_is_found(tmp_path: Path, number: int, kind: pa.DataType) -> None:
+    file = [*FILE]
+    file[number] = FILE[number].with_type(kind)
+
+    assert "file_types" in made(tmp_path / "t", file=file)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        ("minValues", "s", {"x": LONG[:30] + "a"}),
+        ("maxValues", "s", {"x": "e"}),
+        ("minValues", "s", {"price": 1.1}),
+        ("nullCount", "s", {"price": 0}),
+        ("maxValues", "on", "1970-01-02"),
+        ("minValues", "ratio", 0.2),
+    ],
+)
+def test_other_statistics_are_found(tmp_path: Path, kind: str, name: str, value: object) -> None:
+    stats = {**STATS, kind: {**STATS[kind], name: value}}
+
+    assert made(tmp_path / "t", stats=stats) == ["statistics_values"]
+
+
+def test_copies_with_swapped_statistics_or_partition_values_are_found() -> None:
+    schema = [field("a", "string", 1), field("b", "string", 2)]
+    metadata = {"schemaString": json.dumps({"type": "struct", "fields": schema})}
+
+    def claims(minimum: Json, values: Json) -> list[Any]:
+        source = {
+            "partitionValues": {"a": "1", "b": "2"},
+            "stats": json.dumps({"minValues": {"a": "x"}}),
+        }
+        copy = {"partitionValues": values, "stats": json.dumps({"minValues": minimum})}
+        return [check for check, _ in of_copies((metadata, [source]), (metadata, [copy]))]
+
+    assert claims({"a": "x"}, {"a": "1", "b": "2"}) == []
+    assert claims({"b": "x"}, {"a": "1", "b": "2"}) == ["copied_statistics"]
+    assert claims({"a": "x"}, {"a": "2", "b": "1"}) == ["copied_statistics"]
 
 
 def test_missing_and_unreadable_files_are_found(tmp_path: Path) -> None:
@@ -170,3 +349,18 @@ def test_replay_reads_new_commits_and_begins_again_after_a_change(tmp_path: Path
     assert {each.check for each in replay.findings()} == {"flag_turned_back"}
     first.unlink()
     assert {each.check for each in replay.findings()} == {"log_without_start"}
+
+
+def test_staged_commits_are_read_until_a_version_has_two(tmp_path: Path) -> None:
+    table = placed(tmp_path / "golden") / "flag_true"
+    staged = table / "_delta_log" / "_staged_commits"
+    staged.mkdir()
+    for version in (4, 5):
+        published = table / "_delta_log" / f"{version:020}.json"
+        published.rename(staged / f"{version:020}.a.json")
+    fourth = staged / f"{4:020}.a.json"
+    fourth.write_text(fourth.read_text().replace('Renamed":"true"', 'Renamed":"false"'))
+
+    assert {each.check for each in findings(table)} == {"flag_turned_back"}
+    shutil.copy(fourth, staged / f"{4:020}.b.json")
+    assert findings(table) == []

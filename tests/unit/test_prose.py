@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 from pathlib import Path
 
@@ -18,6 +19,7 @@ FOLDERS = ("README.md", "CHANGELOG.md", "docs/*.md", ".github/*.md")
 PAGES = sorted(
     path.relative_to(CHECKOUT).as_posix() for folder in FOLDERS for path in CHECKOUT.glob(folder)
 )
+CHECKS = sorted((CHECKOUT / "spark_ext" / "auditing" / "checks").glob("*.py"))
 CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
 
 
@@ -39,6 +41,24 @@ def test_help_of_a_command_follows_the_rules_for_prose(command: Command) -> None
 
     assert [objection for text in helps for objection in objections(text or "no help")] == []
     assert None not in helps
+
+
+@pytest.mark.parametrize("module", CHECKS, ids=lambda module: module.stem)
+def test_message_or_remedy_of_a_finding_follows_the_rules_for_prose(module: Path) -> None:
+    tree = ast.parse(module.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node):
+            del node.body[0]
+
+    texts = [
+        "".join(
+            str(part.value) if isinstance(part, ast.Constant) else "x"
+            for part in getattr(node, "values", [node])
+        )
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+    ]
+    assert [objection for text in texts for objection in objections(text)] == []
 
 
 def test_sentences_end_at_stops_cells_items_and_headings() -> None:

@@ -220,7 +220,8 @@ class TestFailingStatement:
     class Session(Session):
         def __init__(self, condition: str | None) -> None:
             super().__init__(
-                column_mapping_removal=[stage_row(name, cost="METADATA") for name in STAGES]
+                column_mapping_removal=[stage_row(name, cost="METADATA") for name in STAGES],
+                column_mapping_commits=[],
             )
             self.failure: Exception = Py4JJavaError("failed", Thrown())
             if condition is not None:

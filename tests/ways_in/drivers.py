@@ -136,6 +136,10 @@ class Running:
         """Sends a signal to the driver alone."""
         self.terminal.process.send_signal(number)
 
+    def send_to_all(self, number: signal.Signals) -> None:
+        """Sends a signal to the driver, its JVM and its rule process."""
+        os.killpg(self.terminal.process.pid, number)
+
     def wait(self) -> int:
         """Returns the exit code."""
         wait_until(lambda: self.ended, "the end of a command", SECONDS)

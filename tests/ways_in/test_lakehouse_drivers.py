@@ -99,6 +99,28 @@ def test_signal_ends_a_command_in_order(
 
 
 @pytest.mark.matrix
+def test_signal_to_all_processes_of_a_command_ends_it_and_is_in_the_report(
+    spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver
+) -> None:
+    """Airflow signals the process group, in which the driver's JVM is."""
+    lakehouse = small_lakehouse
+    files = lakehouse.num_files()
+    running = driver.remove_alone(lakehouse, parallel=1)
+
+    wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
+    running.send_to_all(signal.SIGTERM)
+
+    assert running.wait() == 128 + signal.SIGTERM, running.shown
+    assert running.sums()["interrupted"] == "SIGTERM"
+    rows = {each["table"]: each["outcome"] for each in running.rows()}
+    assert rows.keys() == expected_outcomes(lakehouse).keys()
+    for place, log in lakehouse.logs().items():
+        assert removals(log) or rows[name_of(place)] != "DONE", place
+    spark_ext.remove_column_mapping(spark, *lakehouse.where, progress=None)
+    assert_all_removed(lakehouse)
+
+
+@pytest.mark.matrix
 def test_report_is_written_when_the_jvm_has_died(
     spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver
 ) -> None:

@@ -19,12 +19,12 @@ from spark_ext.model.schema import Path, as_code, lower
 _BEFORE_THE_LOG = -1
 _INNER = ("element", "key", "value")
 _ALIGN = (
-    "spark_ext.UsageTracking.forName(spark, ..).align_names() makes every physical name the"
-    " column's own name."
+    "spark_ext.UsageTracking.forName(spark, ..).align_names() makes every physical name equal to"
+    " the logical name."
 )
 _MAY_MISREAD = (
-    "Readers that use the names of the table, even if only to skip files by statistics, may miss"
-    " rows, or show the values of the other column."
+    "Readers that use the names of the table, also for statistics only, may miss rows, or show the"
+    " values of the other column."
 )
 _ColumnIds = tuple[object, object]
 
@@ -60,8 +60,8 @@ def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[P
             file=files.example,
             message=(
                 f"The column was added in this version, and {files.num_files} older file(s), such"
-                " as this, hold a column that readers take for it. Rows of these files show the"
-                " values of the older column."
+                " as this, contain a column that readers read as this column. Rows of these files"
+                " show the values of the older column."
             ),
             remedy=(
                 "If the values are wrong, set the column to null in the rows of these files"
@@ -104,7 +104,7 @@ def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
             column=path,
             file=files.example,
             message=(
-                f"{files.num_files} file(s), such as this, hold {problem}. Its values are not"
+                f"{files.num_files} file(s), such as this, contain {problem}. Its values are not"
                 " visible, and the column that the writer meant may be null. A new column may show"
                 " the values."
             ),
@@ -142,7 +142,7 @@ def misleading_name(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
             version=versions[ids[path], ids[other]],
             column=path,
             message=(
-                f"Data files hold the column {as_code(other)} under the name of this column."
+                f"Data files contain the column {as_code(other)} under the name of this column."
                 f" Nothing is damaged, and Delta reads both columns. {_MAY_MISREAD}"
             ),
             remedy=_ALIGN,
@@ -155,9 +155,9 @@ def misleading_name(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
             column=path,
             file=files.example,
             message=(
-                f"{files.num_files} file(s), such as this, hold another column, such as a dropped"
-                " one, under the name of this column. Nothing is damaged, and Delta does not show"
-                f" the other column here. {_MAY_MISREAD}"
+                f"{files.num_files} file(s), such as this, contain another column, such as a"
+                " dropped one, under the name of this column. Nothing is damaged, and Delta does"
+                f" not show the other column here. {_MAY_MISREAD}"
             ),
             remedy=f"{_ALIGN} {purge} removes the old column from the files.",
         )
@@ -190,7 +190,7 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
             by_id = (column.id, column.physical_path)
             known = by_id if state.is_mapped and previous and previous.is_mapped else by_name
             added = before.get(known)
-            if added is None and previous is not None and state.may_bring_columns:
+            if added is None and previous is not None and state.may_add_foreign_columns:
                 added = ever.get(by_id if state.is_mapped else by_name)
                 # The log knows every column that RESTORE can restore, if it starts at 0.
                 is_known = state.operation == RESTORE and states[0].commit is not None

@@ -19,7 +19,7 @@ from spark_ext.log.replay import State
 from spark_ext.model.schema import Path, lower
 
 _RESTORE_FILES = (
-    "Bring the files back from a backup or from the versions that the storage keeps. If there is"
+    "Restore the files from a backup or from the versions that the storage keeps. If there is"
     " none, RESTORE the table to a version that does not need them."
 )
 _ABSOLUTE = re.compile(r"/|[a-zA-Z][\w+.-]*:")
@@ -180,7 +180,7 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
         ['x=1/f']
     """
     # A state that only a checkpoint has lacks an operation.
-    if any(state.may_bring_mapped_files for state in states):
+    if any(state.may_add_foreign_mapped_files for state in states):
         return
     names = {
         path[0].lower()

@@ -41,8 +41,8 @@ def flag_turned_back(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
                 version=after.version,
                 message=(
                     f"`{HAS_DROPPED_OR_RENAMED}` is false from this version on and was not false"
-                    " before. A new column gets its logical name as physical name, and shows the"
-                    " values of a dropped or renamed column of that name in older files."
+                    " before. A new column gets its logical name as physical name. If a dropped or"
+                    " renamed column has that name in older files, the new column shows its values."
                 ),
                 remedy=(
                     f"{_TRACK_AGAIN}, which makes the flag true. Compare the columns that were"

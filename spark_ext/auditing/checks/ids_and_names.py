@@ -23,6 +23,9 @@ from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.schema import Path, lower
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_REPLACE_COLUMN = (
+    "Add a column in a session with spark-ext, copy the values into it, and drop this column"
+)
 
 
 @check(WRONG_ROWS + 25)
@@ -47,7 +50,7 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
     assigned: dict[Path, object] = {}
     reported: set[tuple[Path, object]] = set()
     for state in states:
-        if not state.is_mapped or state.may_bring_columns:
+        if not state.is_mapped or state.may_add_foreign_columns:
             assigned = {}
         current: dict[Path, object] = {}
         used_again: set[Path] = set()
@@ -87,7 +90,7 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
     before: set[int] = set()
     reported: set[tuple[int, Path]] = set()
     for state in states:
-        if not state.is_mapped or state.may_bring_columns:
+        if not state.is_mapped or state.may_add_foreign_columns:
             assigned, before = {}, set()
         current: dict[int, Path] = {}
         for id, path, column in _named_ids(state) if state.is_mapped else ():
@@ -119,7 +122,7 @@ def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
         [(('b',), 1)]
     """
     for before, after in pairwise(states):
-        if after.flag is False or after.may_bring_columns or not before.columns:
+        if after.flag is False or after.may_add_foreign_columns or not before.columns:
             continue
         if not all(state.is_tracked and state.is_mapped for state in (before, after)):
             continue
@@ -183,7 +186,7 @@ def max_column_id_decreased(log: TableLog, states: tuple[State, ...]) -> Iterato
     for before, after in pairwise(states):
         if not before.is_mapped or not after.is_mapped:
             continue
-        if after.may_bring_columns and not (before.is_tracked and after.is_tracked):
+        if after.may_add_foreign_columns and not (before.is_tracked and after.is_tracked):
             continue
         old, new = before.max_column_id, after.max_column_id
         if old is not None and new is not None and new < old:
@@ -218,10 +221,7 @@ def _physical_name(state: State, column: Column) -> Problem:
             f"The physical name `{column.physical_path[-1]}` is or was the name of another column."
             " In older files the column shows the values of the other column."
         ),
-        remedy=(
-            "Compare the column with the values that it should have, copy it into a new column that"
-            " is added in a session with spark-ext, and drop this column."
-        ),
+        remedy=f"Compare the column with the values that it should have. {_REPLACE_COLUMN}.",
     )
 
 
@@ -234,10 +234,7 @@ def _id(state: State, id: int, column: Column, *, is_reused: bool) -> Problem:
             f"The column id {id} {problem}. Readers that find columns by id, such as readers of"
             " mode id and Iceberg, read the values of the other column in older files."
         ),
-        remedy=(
-            "Copy the column into a new column that is added in a session with spark-ext, and drop"
-            " this column, or RESTORE the table to the version before."
-        ),
+        remedy=f"{_REPLACE_COLUMN}, or RESTORE the table to the version before.",
     )
 
 
@@ -251,8 +248,7 @@ def _no_uuid(state: State, column: Column) -> Problem:
             " files, the column shows the values of the older column."
         ),
         remedy=(
-            "Compare the column with the values that it should have in rows from before this"
-            " version, copy it into a new column that is added in a session with spark-ext, and"
-            " drop this column."
+            "Compare the column with the values that it should have in rows of earlier versions."
+            f" {_REPLACE_COLUMN}."
         ),
     )

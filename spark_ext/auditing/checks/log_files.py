@@ -36,7 +36,7 @@ def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
                 "The log has neither version 0 nor a complete checkpoint that is followed by every"
                 " later commit. The schema of the table is unknown, and no reader can open it."
             ),
-            remedy="Bring the missing files of `_delta_log` back from a backup.",
+            remedy="Restore the missing files of `_delta_log` from a backup.",
         )
 
 
@@ -64,7 +64,7 @@ def commit_truncated(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
                 " unless it starts at a later checkpoint."
             ),
             remedy=(
-                "Bring the file back from a backup or from the versions that the storage keeps. If"
+                "Restore the file from a backup or from the versions that the storage keeps. If"
                 " there is none and this is the newest version, no reader has seen it: move the"
                 " file out of `_delta_log`, and write its rows again."
             ),
@@ -93,18 +93,18 @@ def log_without_commits(log: TableLog, states: tuple[State, ...]) -> Iterator[Pr
                 " but Delta opens the table only with the commit of the same version."
             ),
             remedy=(
-                f"Bring `{log.last_version:020}.json` back from a backup, or from the table that"
-                " was copied."
+                f"Restore `{log.last_version:020}.json` from a backup, or from the table that was"
+                " copied."
             ),
         )
 
 
 @check(WRONG_ROWS + 50)
 def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds checkpoints and log compaction files whose protocol or metadata is not the commits'.
+    """Finds checkpoints and log compaction files whose protocol or metadata differs from commits'.
 
-    Older releases of delta-rs omit features that they do not know. A file of which some commits are
-    deleted is not compared, nor is a checkpoint at which the replay starts.
+    Older releases of delta-rs omit features that they do not know. The check skips a file if some
+    of its commits are deleted, and the checkpoint at which the replay starts.
 
     Source:
         Protocol, "Checkpoints" and "Log Compaction Files".
@@ -169,9 +169,9 @@ def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterato
 def _differing(summary: Summary, log: TableLog, states: tuple[State, ...]) -> Iterator[str]:
     """Yields the parts in which a checkpoint or log compaction file differs from the commits."""
     if summary.first_version is None:
-        at = [state for state in states if state.version <= summary.version]
-        if at:  # otherwise the checkpoint is older than the replay
-            yield from _differences(summary, at[-1].protocol, at[-1].metadata)
+        until_then = [state for state in states if state.version <= summary.version]
+        if until_then:  # otherwise the checkpoint is older than the replay
+            yield from _differences(summary, until_then[-1].protocol, until_then[-1].metadata)
     elif log.first_commit is not None and summary.first_version >= log.first_commit:
         within = [
             commit
@@ -192,17 +192,17 @@ def _differences(
 ) -> Iterator[str]:
     if _comparable(summary.protocol) != _comparable(protocol):
         yield "the protocol"
-    theirs, ours = summary.metadata, metadata
-    if theirs is None or ours is None:
-        if theirs is not ours:
+    in_file, in_commits = summary.metadata, metadata
+    if in_file is None or in_commits is None:
+        if in_file is not in_commits:
             yield "the metadata"
         return
-    if _columns(theirs.schema) != _columns(ours.schema):
+    if _columns(in_file.schema) != _columns(in_commits.schema):
         yield "the schema"
-    if theirs.partition_columns != ours.partition_columns:
+    if in_file.partition_columns != in_commits.partition_columns:
         yield "the partition columns"
-    for key in sorted({*theirs.configuration, *ours.configuration}):
-        if theirs.configuration.get(key) != ours.configuration.get(key):
+    for key in sorted({*in_file.configuration, *in_commits.configuration}):
+        if in_file.configuration.get(key) != in_commits.configuration.get(key):
             yield f"the property `{key}`"
 
 

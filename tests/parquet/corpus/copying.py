@@ -262,7 +262,7 @@ def compared(
     if purge and [each.get(FIELD_ID) for _, each in copy.elements()] != [
         each.get(FIELD_ID) for path, each in source.elements() if dropped.isdisjoint(path)
     ]:
-        yield "its field ids are others"
+        yield "its field ids differ"
 
 
 ENCRYPTED = (Column(1, "p_row", "row", pa.int64()),)

@@ -76,32 +76,32 @@ final class CheckedRemoval {
   }
 
   private static void refuse(DeltaTableV2 table, Map<String, String> properties) {
-    OptimisticTransaction never =
+    OptimisticTransaction draft =
         table.deltaLog().startTransaction(table.catalogTable(), Option.empty());
-    if (!UsageTrackingFeature.isSupportedBy(never.protocol())) {
+    if (!UsageTrackingFeature.isSupportedBy(draft.protocol())) {
       return;
     }
     properties.keysIterator().foreach(CheckedRemoval::refuseKey);
     CoordinatedCommitsUtils$.MODULE$.validateConfigurationsForAlterTableSetPropertiesDeltaCommand(
-        never.metadata().configuration(), properties);
+        draft.metadata().configuration(), properties);
     CatalogOwnedTableUtils$.MODULE$.validatePropertiesForAlterTableSetPropertiesDeltaCommand(
-        never.snapshot(), properties);
+        draft.snapshot(), properties);
     RemoveColumnMappingCommand command =
         new RemoveColumnMappingCommand(table.deltaLog(), table.catalogTable());
-    Metadata old = never.metadata();
+    Metadata old = draft.metadata();
     StructType schema = DeltaColumnMapping$.MODULE$.dropColumnMappingMetadata(old.schema());
     command.verifySchemaFieldNames(schema);
     Map<String, String> kept =
         command.getConfigurationWithoutColumnMapping(
-            never, /* removeColumnMappingTableProperty= */ false);
+            draft, /* removeColumnMappingTableProperty= */ false);
     java.util.Map<String, String> configuration =
         new LinkedHashMap<>(CollectionConverters.asJava(kept));
     configuration.putAll(CollectionConverters.asJava(properties));
-    never.updateMetadata(
+    draft.updateMetadata(
         ChangedMetadata.of(
             old, schema.json(), Map$.MODULE$.from(CollectionConverters.asScala(configuration))),
         /* ignoreDefaultProperties= */ false);
-    never.prepareCommit(
+    draft.prepareCommit(
         CollectionConverters.asScala(List.<Action>of()).toList(),
         new DeltaOperations.SetTableProperties(properties));
   }

@@ -24,18 +24,10 @@ public final class Setting {
   private final String key;
   private final JsonNode declared;
 
-  private Setting(String key) {
+  /** Its only reader declares a setting as a constant. */
+  public Setting(String key) {
     this.key = key;
     declared = DECLARED.required(key);
-  }
-
-  /**
-   * Returns a setting. Its only reader declares it as a constant.
-   *
-   * @param name the declared name without {@code spark.sparkext.}
-   */
-  public static Setting named(String name) {
-    return new Setting("spark.sparkext." + name);
   }
 
   /** Returns the names of the settings that only the application's configuration can set. */

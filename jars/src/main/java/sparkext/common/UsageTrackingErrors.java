@@ -2,6 +2,9 @@
 package sparkext.common;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.SocketTimeoutException;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.List;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.DeltaErrors;
@@ -237,6 +240,20 @@ public final class UsageTrackingErrors {
       }
     }
     return null;
+  }
+
+  /** Returns whether a statement was cancelled, which is no failure of a table or a file. */
+  public static boolean isStop(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof InterruptedException
+          || (cause instanceof InterruptedIOException && !(cause instanceof SocketTimeoutException))
+          || cause instanceof ClosedByInterruptException
+          || (cause instanceof SparkThrowable spark
+              && "SPARK_JOB_CANCELLED".equals(spark.getCondition()))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Delta's error: a table is not a Delta table. */

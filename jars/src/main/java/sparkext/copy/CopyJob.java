@@ -44,7 +44,7 @@ public final class CopyJob {
   private static final Duration END_TIMEOUT = Duration.ofSeconds(30);
 
   private final JavaSparkContext context;
-  private final Broadcast<SerializableConfiguration> configuration;
+  private final Configuration configuration;
   private final ColumnPlan plan;
   private final boolean byStores;
   private final CopyProgress progress;
@@ -61,7 +61,7 @@ public final class CopyJob {
       boolean byStores,
       CopyProgress progress) {
     this.context = JavaSparkContext.fromSparkContext(context);
-    this.configuration = this.context.broadcast(new SerializableConfiguration(configuration));
+    this.configuration = configuration;
     this.plan = plan;
     this.byStores = byStores;
     this.progress = progress;
@@ -77,6 +77,8 @@ public final class CopyJob {
     if (requests.isEmpty()) {
       return List.of();
     }
+    Broadcast<SerializableConfiguration> broadcast =
+        context.broadcast(new SerializableConfiguration(configuration));
     try {
       List<byte[]> tasks = tasks(requests).stream().map(Packed::of).toList();
       List<FileResult> results = new ArrayList<>();
@@ -84,13 +86,13 @@ public final class CopyJob {
           resultOf(
               context
                   .parallelize(tasks, tasks.size())
-                  .map(new Task(plan, configuration, byStores, progress))
+                  .map(new Task(plan, broadcast, byStores, progress))
                   .collectAsync())) {
         results.addAll(Packed.unpack(packed));
       }
       return results;
     } finally {
-      configuration.destroy();
+      broadcast.destroy();
     }
   }
 

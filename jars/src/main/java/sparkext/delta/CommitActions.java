@@ -9,12 +9,12 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.log.CommitLines;
+import sparkext.log.FailedRead;
 
 /**
  * The actions of a commit. Delta has two readers of commits. Spark's JSON reader, which rebuilds
@@ -94,7 +94,7 @@ public record CommitActions(List<Action> actions, String problem) {
   }
 
   /** Returns whether this contains every action of the commit. */
-  public boolean areAll() {
+  public boolean isComplete() {
     return problem == null;
   }
 
@@ -114,16 +114,13 @@ public record CommitActions(List<Action> actions, String problem) {
    * and any other failure unchanged.
    */
   public static Throwable described(Throwable failure, Configuration configuration) {
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (cause instanceof SparkThrowable known
-          && known.getCondition() != null
-          && known.getCondition().startsWith("FAILED_READ_FILE")
-          && known.getMessageParameters().get("path").endsWith(".json")) {
-        String path = known.getMessageParameters().get("path");
-        String problem = of(new Path(path), configuration).problem();
-        return problem == null ? failure : UsageTrackingErrors.unreadableLog(path, problem);
-      }
+    FailedRead read = FailedRead.in(failure);
+    if (read == null || !read.file().getName().endsWith(".json")) {
+      return failure;
     }
-    return failure;
+    String problem = of(read.file(), configuration).problem();
+    return problem == null
+        ? failure
+        : UsageTrackingErrors.unreadableLog(read.file().toString(), problem);
   }
 }

@@ -19,11 +19,11 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.common.UsageTrackingException;
+import sparkext.delta.HiddenFolders;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
 
@@ -53,7 +53,7 @@ public final class CopyPlaces {
   private static final int SHORT_PREFIX_LENGTH = 2;
 
   private final TablePaths paths;
-  private final Metadata metadata;
+  private final HiddenFolders hidden;
   private final Configuration configuration;
   private final int randomPrefixLength;
 
@@ -67,9 +67,9 @@ public final class CopyPlaces {
 
   public CopyPlaces(Snapshot table) {
     this.paths = new TablePaths(table.deltaLog().dataPath());
-    this.metadata = table.metadata();
+    this.hidden = new HiddenFolders(table.metadata());
     this.configuration = table.deltaLog().newDeltaHadoopConf();
-    this.randomPrefixLength = Utils.getRandomPrefixLength(metadata);
+    this.randomPrefixLength = Utils.getRandomPrefixLength(table.metadata());
   }
 
   public TablePaths paths() {
@@ -223,7 +223,7 @@ public final class CopyPlaces {
       String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
       if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH
           || name.indexOf('\0') >= 0
-          || isHidden(value.getKey())) {
+          || hidden.test(name)) {
         return randomFolder(SHORT_PREFIX_LENGTH);
       }
       folder = new Path(folder, name);
@@ -231,17 +231,6 @@ public final class CopyPlaces {
     return folder.toString().getBytes(UTF_8).length > MAX_FOLDER_LENGTH
         ? randomFolder(SHORT_PREFIX_LENGTH)
         : folder;
-  }
-
-  /**
-   * Returns whether VACUUM ignores folders of a column: their names begin with an underscore or a
-   * dot, and the table has no such partition column yet.
-   *
-   * <p>Source: Delta 4.4.0, DeltaTableUtils, {@code isHiddenDirectory}.
-   */
-  private boolean isHidden(String column) {
-    return (column.startsWith("_") || column.startsWith("."))
-        && !metadata.partitionColumns().contains(column);
   }
 
   private Path randomFolder(int length) {

@@ -16,8 +16,8 @@ import sparkext.delta.UsageTrackingFeature;
  * @param value {@code copy}, {@code rewrite}, or empty if the session does not set it
  */
 public record CopySetting(Optional<String> value) {
-  private static final Setting REMOVAL = Setting.named("columnMapping.removal");
-  private static final Setting PURGE = Setting.named("columnMapping.purge");
+  private static final Setting REMOVAL = new Setting("spark.sparkext.columnMapping.removal");
+  private static final Setting PURGE = new Setting("spark.sparkext.columnMapping.purge");
 
   /** Reads the choice of a session for removals. Throws USAGE_TRACKING_INVALID_SETTING. */
   public static CopySetting ofRemoval(SparkSession session) {

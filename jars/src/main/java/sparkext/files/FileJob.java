@@ -24,7 +24,8 @@ import sparkext.copy.FileResult;
  * @param plan of the table's files
  */
 public record FileJob(SparkSession session, FilePlan plan) {
-  private static final Setting STORE_COPY = Setting.named("columnMapping.removal.storeCopy");
+  private static final Setting STORE_COPY =
+      new Setting("spark.sparkext.columnMapping.removal.storeCopy");
 
   /** The decision by the log, and the result by the footer. */
   public record TaskResult(FilePlan.FileDecision decision, FileResult result) {

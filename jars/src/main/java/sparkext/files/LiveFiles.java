@@ -101,7 +101,7 @@ public final class LiveFiles {
     List<Action> actions = new ArrayList<>();
     for (FileStatus commit : commits) {
       CommitActions read = CommitActions.of(commit.getPath(), configuration);
-      if (!read.areAll() || !read.actions().stream().allMatch(LiveFiles::hasPlainPath)) {
+      if (!read.isComplete() || !read.actions().stream().allMatch(LiveFiles::hasPlainPath)) {
         return Optional.empty();
       }
       actions.addAll(read.actions());

@@ -58,7 +58,7 @@ final class HookWeaver {
     HookedMethod method = hook.method();
     return method.isIn(types)
         ? hook.fields().stream()
-            .filter(field -> !method.hasBeside(field, types))
+            .filter(field -> !method.typeHasField(field, types))
             .map(field -> "field `" + field + "` of `" + method.typeName() + "`")
         : Stream.of("method `" + method + "`");
   }

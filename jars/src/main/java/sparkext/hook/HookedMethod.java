@@ -78,7 +78,7 @@ record HookedMethod(
   }
 
   /** Returns whether the type declares a field. The type must exist. */
-  boolean hasBeside(String field, TypePool types) {
+  boolean typeHasField(String field, TypePool types) {
     return !types.describe(typeName).resolve().getDeclaredFields().filter(named(field)).isEmpty();
   }
 

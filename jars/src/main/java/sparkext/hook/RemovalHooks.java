@@ -13,8 +13,8 @@ import static sparkext.hook.HookedMethod.VOID;
 import static sparkext.hook.HookedMethod.method;
 
 import java.util.List;
+import sparkext.common.StrictFileRead;
 import sparkext.removal.RemovalCommand;
-import sparkext.removal.StrictFileRead;
 
 /** The hooks of the removal of column mapping. */
 final class RemovalHooks {

@@ -95,9 +95,11 @@ final class StaleStatementHooks {
    * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code run} of the commands.
    */
   private static final List<DeltaHook> ALTERED_COLUMNS =
-      Stream.of("DropColumns", "ChangeColumn", "ReplaceColumns")
-          .map(what -> COMMANDS + "AlterTable" + what + "DeltaCommand")
-          .map(command -> remembering(command(command, "run")))
+      Stream.of(
+              "AlterTableDropColumnsDeltaCommand",
+              "AlterTableChangeColumnDeltaCommand",
+              "AlterTableReplaceColumnsDeltaCommand")
+          .map(command -> remembering(command(COMMANDS + command, "run")))
           .toList();
 
   /**

@@ -28,7 +28,7 @@ import java.util.regex.Pattern;
 final class ColumnMentions {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Fails for all that readers ignore: bytes after the first value, and a key that comes again. */
+  /** Fails for what other readers ignore: bytes after the first value, and duplicate keys. */
   private static final ObjectReader READER =
       CommitLines.JSON
           .reader()

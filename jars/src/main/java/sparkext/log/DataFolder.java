@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -76,27 +78,38 @@ final class DataFolder {
     return uri.getScheme() + ":" + authority + uri.getRawPath();
   }
 
-  /** Lists the folder. */
-  List<Row> rows() throws IOException {
+  /**
+   * Lists the folder.
+   *
+   * @param isHidden returns whether VACUUM ignores files and folders of a name
+   */
+  List<Row> rows(Predicate<String> isHidden) throws IOException {
     for (FileStatus each : storage.listStatus(root)) {
       if (!each.getPath().getName().equals(LogFolder.NAME)) {
-        add(each, isHidden(each.getPath().getName(), /* isTop= */ true));
+        add(each, isHidden, /* isInHidden= */ false);
       }
     }
     return rows;
   }
 
-  private void add(FileStatus each, boolean isHidden) throws IOException {
+  private void add(FileStatus each, Predicate<String> isHidden, boolean isInHidden)
+      throws IOException {
+    boolean hidden = isInHidden || isHidden.test(each.getPath().getName());
     if (!each.isDirectory()) {
-      addRow(each, /* isFolder= */ false, isHidden);
+      addRow(each, /* isFolder= */ false, hidden);
       return;
     }
-    FileStatus[] inside = storage.listStatus(each.getPath());
+    FileStatus[] inside;
+    try {
+      inside = storage.listStatus(each.getPath());
+    } catch (FileNotFoundException deleted) {
+      return; // by VACUUM after its parent was listed
+    }
     if (inside.length == 0) {
-      addRow(each, /* isFolder= */ true, isHidden);
+      addRow(each, /* isFolder= */ true, hidden);
     }
     for (FileStatus file : inside) {
-      add(file, isHidden || isHidden(file.getPath().getName(), /* isTop= */ false));
+      add(file, isHidden, hidden);
     }
   }
 
@@ -108,20 +121,5 @@ final class DataFolder {
             file.getModificationTime(),
             isFolder,
             isHidden));
-  }
-
-  /**
-   * Returns whether VACUUM ignores files and folders of this name.
-   *
-   * <p>Source: Delta 4.4.0, DeltaTable.scala, {@code isHiddenDirectory}.
-   */
-  private static boolean isHidden(String name, boolean isTop) {
-    if (isTop && name.equals("metadata")) {
-      return true; // UniForm writes this folder for Iceberg.
-    }
-    return (name.startsWith(".") || name.startsWith("_"))
-        && !name.startsWith("_delta_index")
-        && !name.startsWith("_change_data")
-        && !name.contains("=");
   }
 }

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaRDD;
@@ -52,8 +53,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   private static final String STRUCTS = "stats_parsed";
 
   /**
-   * Returns the live files, in groups of files that are alike. Columns are not parsed from text:
-   * the session may reserve their names as keywords.
+   * Returns the live files, in groups of files that are alike. Columns are built by functions and
+   * not from SQL text, because the session may reserve their names.
    *
    * @param sample the number of files whose footers are read; null for all
    */
@@ -87,8 +88,12 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         .withColumn("isRead", isRead);
   }
 
-  /** Returns the files that the log names or the table's folder contains, in the same groups. */
-  List<FileGroup> all(FileGroups groups) throws IOException {
+  /**
+   * Returns the files that the log names or the table's folder contains, in the same groups.
+   *
+   * @param isHidden returns whether VACUUM ignores files and folders of a name
+   */
+  List<FileGroup> all(FileGroups groups, Predicate<String> isHidden) throws IOException {
     Dataset<Row> logged =
         byVector(log.checkpoints(), /* ofFolder= */ true)
             .groupBy("key")
@@ -106,7 +111,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
                 expr("max_by(last, isLive) FILTER (WHERE isLive)").as("last"));
     Dataset<Row> onDisk =
         session
-            .createDataset(folder.rows(), Encoders.row(DataFolder.SCHEMA))
+            .createDataset(folder.rows(isHidden), Encoders.row(DataFolder.SCHEMA))
             .withColumnRenamed("key", "onDisk");
     return grouped(
         logged

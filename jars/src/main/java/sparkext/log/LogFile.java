@@ -108,6 +108,11 @@ record LogFile(
     return new LogFile(path, folder, kind, version, firstVersion, parts, length, time, reason);
   }
 
+  /** Returns the same file with another time. */
+  LogFile at(long newTime) {
+    return new LogFile(path, folder, kind, version, firstVersion, parts, length, newTime, problem);
+  }
+
   boolean isIn(String aFolder) {
     return folder.equals(aFolder);
   }

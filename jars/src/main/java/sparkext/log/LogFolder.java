@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableMap;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -129,7 +130,22 @@ record LogFolder(
     while (first > 0 && sorted.get(first - 1).version() == sorted.get(first).version() - 1) {
       first--;
     }
-    return List.copyOf(sorted.subList(first, sorted.size()));
+    return increasing(sorted.subList(first, sorted.size()));
+  }
+
+  /**
+   * Returns commits with increasing times. The times of files need not increase.
+   *
+   * <p>Source: Delta 4.4.0, DeltaHistoryManager.scala, {@code monotonizeCommitTimestamps}.
+   */
+  private static List<LogFile> increasing(List<LogFile> commits) {
+    List<LogFile> found = new ArrayList<>();
+    long earliest = Long.MIN_VALUE;
+    for (LogFile commit : commits) {
+      found.add(commit.at(Math.max(commit.time(), earliest)));
+      earliest = found.get(found.size() - 1).time() + 1;
+    }
+    return List.copyOf(found);
   }
 
   /** Returns the checkpoints without empty files and missing parts. Delta ignores the others. */
@@ -175,6 +191,11 @@ record LogFolder(
       }
     }
     return null;
+  }
+
+  /** Returns the paths of all files. */
+  Set<Path> paths() {
+    return files.stream().map(LogFile::path).collect(Collectors.toSet());
   }
 
   boolean isEmpty() {

@@ -45,7 +45,7 @@ public record LogJson(
   /** The actions that are not about files. */
   static final List<String> KINDS = List.of("commitInfo", "protocol", "metaData");
 
-  /** A line without these texts has no action of a kind: a key may have escaped characters. */
+  /** A line without these texts contains no action of these kinds. A key may be escaped. */
   private static final List<String> SIGNS =
       Stream.concat(KINDS.stream(), Stream.of("\\u")).toList();
 
@@ -131,7 +131,7 @@ public record LogJson(
           String reason = add(line, found);
           if (reason != null && unread == null) {
             unreadLine = lines.number();
-            unread = "its line " + unreadLine + " is no action: " + reason;
+            unread = "its line " + unreadLine + " is not an action: " + reason;
           }
         }
         if (withMentions) {
@@ -148,7 +148,8 @@ public record LogJson(
       mentions.fail(problem);
       return new LogJson(List.of(), false, problem, mentions.all());
     }
-    boolean isTruncated = last != null && !isJson(last) && isAlone(last, path, configuration);
+    boolean isTruncated =
+        last != null && !isJson(last) && isOnlyInvalidLine(last, path, configuration);
     String problem = isTruncated && unreadLine == lastLine ? null : unread;
     return new LogJson(found, isTruncated, problem, withMentions ? mentions.all() : null);
   }
@@ -184,7 +185,7 @@ public record LogJson(
   }
 
   /** Returns whether all lines before the last one are valid JSON. */
-  private static boolean isAlone(String last, Path path, Configuration configuration)
+  private static boolean isOnlyInvalidLine(String last, Path path, Configuration configuration)
       throws IOException {
     try (CommitLines lines = new CommitLines(path, configuration)) {
       for (String line; (line = lines.next()) != null; ) {

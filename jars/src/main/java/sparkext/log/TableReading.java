@@ -2,6 +2,7 @@
 package sparkext.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -9,6 +10,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumException;
@@ -41,7 +43,8 @@ public final class TableReading {
   private final JavaSparkContext context;
   private final Configuration configuration;
   private final Path table;
-  private final LogFolder folder;
+  private final List<FileStatus> staged;
+  private LogFolder folder;
 
   /**
    * Lists the table's log.
@@ -57,6 +60,7 @@ public final class TableReading {
     this.context = JavaSparkContext.fromSparkContext(session.sparkContext());
     this.configuration = configuration;
     this.table = table;
+    this.staged = staged;
     this.folder = LogFolder.of(table, configuration, staged);
   }
 
@@ -112,8 +116,10 @@ public final class TableReading {
    * <p>Spark jobs open a Parquet checkpoint three to five times: for the actions on files, for its
    * footer and for the columns in its rows. If the log lacks version 0, they also read the
    * metadata, and if the checkpoint may have sidecars, their names.
+   *
+   * @param isHidden returns whether VACUUM ignores files and folders of a name
    */
-  public TableFolder folder() throws IOException {
+  public TableFolder folder(Predicate<String> isHidden) throws IOException {
     return described(
         "reads the folder, the log and footers",
         () -> {
@@ -131,7 +137,7 @@ public final class TableReading {
           return withConfiguration(
               broadcast ->
                   new TableFolder(
-                      log.with(actions.all(groups(actions, broadcast, log, true))),
+                      log.with(actions.all(groups(actions, broadcast, log, true), isHidden)),
                       new LogMentions(session, folder, json)
                           .groups(broadcast, log.metadataVersions()),
                       folder.cleanupBoundaries(),
@@ -183,27 +189,38 @@ public final class TableReading {
     }
   }
 
+  /** Reads the table again, with a new listing, if log cleanup deleted a file of the log. */
   private <T> T described(String doing, Reading<T> reading) throws IOException {
-    try {
-      return JobNames.described(session.sparkContext(), table, doing, reading::read);
-    } catch (Exception failed) { // Scala declares no checked exceptions
-      throw asUnreadable(failed);
+    while (true) {
+      try {
+        return JobNames.described(session.sparkContext(), table, doing, reading::read);
+      } catch (Exception failed) { // Scala declares no checked exceptions
+        LogFolder listed = folder;
+        folder = isMissingFile(failed) ? LogFolder.of(table, configuration, staged) : listed;
+        if (folder.isEmpty() || folder.paths().containsAll(listed.paths())) {
+          throw asUnreadable(failed);
+        }
+      }
     }
+  }
+
+  private static boolean isMissingFile(Throwable failed) {
+    return failed instanceof FileNotFoundException
+        || (failed instanceof SparkThrowable known && "PATH_NOT_FOUND".equals(known.getCondition()))
+        || (failed.getCause() != null && isMissingFile(failed.getCause()));
   }
 
   /** Returns USAGE_TRACKING_UNREADABLE_LOG if Spark or Hadoop cannot read a file of the log. */
   private RuntimeException asUnreadable(Exception failed) {
+    FailedRead read = FailedRead.in(failed);
+    if (read != null) {
+      return UsageTrackingErrors.unreadableLog(read.file().toString(), firstLine(read.reason()))
+          .sneakyThrow();
+    }
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
       if (cause instanceof ChecksumException) { // The message names the file.
         String log = new Path(table, LogFolder.NAME).toString();
         return UsageTrackingErrors.unreadableLog(log, firstLine(cause)).sneakyThrow();
-      }
-      if (cause instanceof SparkThrowable known
-          && known.getCondition() != null
-          && known.getCondition().startsWith("FAILED_READ_FILE")) {
-        Throwable reason = cause.getCause() == null ? cause : cause.getCause();
-        String path = known.getMessageParameters().get("path");
-        return UsageTrackingErrors.unreadableLog(path, firstLine(reason)).sneakyThrow();
       }
     }
     return UsageTrackingException.sneakyThrow(failed);

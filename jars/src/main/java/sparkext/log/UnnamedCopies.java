@@ -45,7 +45,7 @@ public record UnnamedCopies(long numFiles, long sizeInBytes, Long newest) {
    */
   public static UnnamedCopies of(Path table, Configuration configuration, Reading reading)
       throws IOException {
-    List<Row> files = new DataFolder(table, configuration).rows();
+    List<Row> files = new DataFolder(table, configuration).rows(name -> false);
     Set<String> marks =
         files.stream().flatMap(file -> mark(COPY, file).stream()).collect(Collectors.toSet());
     List<Row> copies =

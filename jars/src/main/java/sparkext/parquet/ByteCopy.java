@@ -18,6 +18,7 @@ import sparkext.parquet.ColumnChunks.Chunk;
 final class ByteCopy {
   private final InputFile source;
   private final Footer footer;
+  private final boolean isKept;
   private final SchemaTree schema;
   private final KeyValueMetadata keyValues;
 
@@ -34,10 +35,11 @@ final class ByteCopy {
    * Reads the footer and, if columns were dropped, the offset indexes of the others. {@link
    * #writeTo} then writes every file that this constructor accepts.
    *
+   * @param mayBeKept whether a file without renamed and dropped columns is kept
    * @throws NotCopyableException if Delta must rewrite the file
    * @throws UnreadableFileException if the file is not a Parquet file, or truncated
    */
-  ByteCopy(InputFile source, long size, Renaming renaming) throws IOException {
+  ByteCopy(InputFile source, long size, Renaming renaming, boolean mayBeKept) throws IOException {
     this.source = source;
     this.footer = Footer.read(source, size);
     this.keyValues = renaming.keyValues();
@@ -45,13 +47,16 @@ final class ByteCopy {
     this.schema = renaming.of(old);
     this.oldPaths = old.leafPaths();
     this.newPaths = schema.leafPaths();
-    requireCopyable();
+    this.isKept = mayBeKept && oldPaths.equals(newPaths);
+    if (!isKept) {
+      requireCopyable();
+    }
     this.chunks = oldPaths.size() == newPaths.size() ? null : keptChunks();
   }
 
-  /** Returns whether no column of the file is renamed or dropped. */
-  boolean isUnchanged() {
-    return oldPaths.equals(newPaths);
+  /** Returns whether the file is kept, so no copy is needed or possible. */
+  boolean isKept() {
+    return isKept;
   }
 
   /**
@@ -142,6 +147,9 @@ final class ByteCopy {
   }
 
   private void requireCopyable() throws NotCopyableException {
+    if (footer.problem() != null) {
+      throw new NotCopyableException(footer.problem());
+    }
     ThriftStruct metadata = footer.metadata();
     keyValues.requireKnown(metadata);
     if (metadata.has(FooterFormat.COLUMN_ORDERS)

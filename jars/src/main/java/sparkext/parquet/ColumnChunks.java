@@ -74,7 +74,7 @@ final class ColumnChunks {
         }
       }
     }
-    all.removeIf(range -> range.length() == 0); // a chunk without pages is nowhere
+    all.removeIf(range -> range.length() == 0); // a chunk without pages has no position
     all.sort(Comparator.comparingLong(ByteRange::start));
     for (int i = 1; i < all.size(); i++) {
       if (all.get(i - 1).start() + all.get(i - 1).length() > all.get(i).start()) {

@@ -141,8 +141,8 @@ public final class DataFile {
   private Outcome read(CallableRaisingIOE<InputFile> opening, boolean mayBeKept, Use use)
       throws IOException {
     try (InputFile source = opening.apply()) {
-      ByteCopy copy = new ByteCopy(source, size, renaming);
-      return mayBeKept && copy.isUnchanged() ? new Outcome(Way.KEPT, size, null) : use.of(copy);
+      ByteCopy copy = new ByteCopy(source, size, renaming, mayBeKept);
+      return copy.isKept() ? new Outcome(Way.KEPT, size, null) : use.of(copy);
     } catch (NotCopyableException notCopyable) {
       return new Outcome(Way.TO_REWRITE, size, notCopyable.getMessage());
     } catch (UnreadableFileException unreadable) {

@@ -25,8 +25,7 @@ public record FileColumn(List<String> path, Integer fieldId) {
   public static List<FileColumn> of(Configuration configuration, Path path, long size)
       throws IOException {
     try (InputFile source = new Storages(configuration).open(path, size)) {
-      List<ThriftStruct> schema =
-          Footer.readUnchecked(source, size).metadata().structs(FooterFormat.SCHEMA);
+      List<ThriftStruct> schema = Footer.read(source, size).metadata().structs(FooterFormat.SCHEMA);
       List<FileColumn> columns = new ArrayList<>();
       if (schema.size() > 1) {
         SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));

@@ -15,8 +15,9 @@ import java.util.Arrays;
  *
  * @param metadata a `FileMetaData`
  * @param start the first byte after the column chunks, page indexes and bloom filters
+ * @param problem why no new footer can replace this one; null if one can
  */
-record Footer(ThriftStruct metadata, long start) {
+record Footer(ThriftStruct metadata, long start, String problem) {
   static final byte[] MAGIC = "PAR1".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] ENCRYPTED_MAGIC = "PARE".getBytes(StandardCharsets.US_ASCII);
 
@@ -24,21 +25,12 @@ record Footer(ThriftStruct metadata, long start) {
   private static final int TAIL = 8;
 
   /**
-   * Reads the footer of a file.
+   * Reads the footer of a file without its unknown fields.
    *
-   * @throws NotCopyableException if the footer is encrypted or has unknown fields
+   * @throws NotCopyableException if the footer is encrypted
    * @throws UnreadableFileException if the file is truncated or not a Parquet file
    */
   static Footer read(InputFile file, long size) throws IOException {
-    return read(file, size, /* isChecked= */ true);
-  }
-
-  /** Reads the footer of a file, and ignores unknown fields. */
-  static Footer readUnchecked(InputFile file, long size) throws IOException {
-    return read(file, size, /* isChecked= */ false);
-  }
-
-  private static Footer read(InputFile file, long size, boolean isChecked) throws IOException {
     if (size < MAGIC.length + TAIL) {
       throw new UnreadableFileException("it has " + size + " bytes");
     }
@@ -60,18 +52,15 @@ record Footer(ThriftStruct metadata, long start) {
     } catch (IOException broken) {
       throw new UnreadableFileException("its footer cannot be read", broken);
     }
-    if (isChecked) {
-      requireUnsigned(metadata);
-      reader.requireKnown("its footer");
-    }
-    return new Footer(metadata, start);
+    return new Footer(metadata, start, problem(metadata, reader));
   }
 
-  /** Throws if columns are encrypted: a new footer needs the signature of their writer's key. */
-  private static void requireUnsigned(ThriftStruct metadata) throws NotCopyableException {
+  /** Returns a problem also if columns are encrypted: a new footer needs their writer's key. */
+  private static String problem(ThriftStruct metadata, ThriftReader reader) {
     if (metadata.has(FooterFormat.ENCRYPTION) || metadata.has(FooterFormat.SIGNING_KEY)) {
-      throw new NotCopyableException("it is encrypted, and its footer is signed");
+      return "it is encrypted, and its footer is signed";
     }
+    return reader.problem() == null ? null : "its footer " + reader.problem();
   }
 
   /** Writes a footer, its length and the last magic number, and returns the number of bytes. */

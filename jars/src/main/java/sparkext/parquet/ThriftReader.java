@@ -13,9 +13,9 @@ import sparkext.parquet.FooterFormat.Structure;
 /**
  * Reads structures in Thrift's compact protocol.
  *
- * <p>A structure has no binary extension afterwards, which a writer may append to every structure:
- * each writer has its own form. Photon's is a second footer with column names, values and offsets
- * of the source. Readers do not need extensions, and Delta's rewrite drops them as well.
+ * <p>The result lacks binary extensions. A writer may append one to any structure, in its own
+ * format. Photon's is a second footer with column names, values and offsets of the source. Readers
+ * do not need extensions, and Delta's rewrite drops them as well.
  *
  * <p>Source: Thrift, thrift-compact-protocol.md; Parquet, BinaryProtocolExtensions.md.
  */
@@ -51,12 +51,17 @@ final class ThriftReader {
    * @param what contains the structure
    */
   void requireKnown(String what) throws NotCopyableException {
+    if (problem() != null) {
+      throw new NotCopyableException(what + " " + problem());
+    }
+  }
+
+  /** Returns what a copy would lose, or null. */
+  String problem() {
     if (unknown != null) {
-      throw new NotCopyableException(what + " has the unknown " + unknown);
+      return "has the unknown " + unknown;
     }
-    if (bytes.hasRemaining()) {
-      throw new NotCopyableException(what + " has " + bytes.remaining() + " bytes behind its end");
-    }
+    return bytes.hasRemaining() ? "has " + bytes.remaining() + " bytes behind its end" : null;
   }
 
   int position() {

@@ -19,8 +19,8 @@ import sparkext.common.UsageTrackingException;
  * Thrift or Connect server must not choose its program by a setting of their session.
  */
 public final class ProcessSettings {
-  private static final Setting PYTHON = Setting.named("worker.python");
-  private static final Setting TIMEOUT = Setting.named("worker.timeout");
+  private static final Setting PYTHON = new Setting("spark.sparkext.worker.python");
+  private static final Setting TIMEOUT = new Setting("spark.sparkext.worker.timeout");
 
   /**
    * The first value wins. Our own setting is for notebooks, where Spark's setting names a front

@@ -30,6 +30,9 @@ public final class RuleProcesses {
   /** The process of the last answer. Guarded by {@link #turn}. */
   private RuleProcess process;
 
+  /** The number of answers. Changed only with {@link #turn}; waiting calls also read it. */
+  private volatile long answers;
+
   /** The last process that was stopped, and the reason. Guarded by {@link #turn}. */
   private String retired;
 
@@ -55,25 +58,30 @@ public final class RuleProcesses {
   }
 
   /**
-   * Returns the answer to a question.
+   * Returns the answer to a question. A call waits as long as earlier calls get answers.
    *
+   * @param timeoutMillis the limit for the answer, and for the time between answers to others
    * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
    */
   String call(List<String> command, Function<RuleService, Object> question, long timeoutMillis)
       throws UsageTrackingException, InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-    boolean ours = false;
+    boolean hasTurn = false;
     RuleProcess asked = null;
     try {
-      ours = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
-      if (!ours) {
-        throw new TimeoutException("earlier calls took the whole time");
+      long known;
+      do {
+        known = answers;
+        hasTurn = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
+      } while (!hasTurn && answers != known);
+      if (!hasTurn) {
+        throw new TimeoutException("an earlier call took the whole time");
       }
       asked = running(command);
       // Without an answer, the next call starts another process.
       process = null;
-      String answer = asked.call(question, deadline - System.nanoTime());
+      String answer = asked.call(question, TimeUnit.MILLISECONDS.toNanos(timeoutMillis));
       process = asked;
+      answers++;
       return answer;
     } catch (TimeoutException late) {
       throw unavailable("it gave no answer in " + timeoutMillis + " ms", asked, command, late);
@@ -88,7 +96,7 @@ public final class RuleProcesses {
       }
       throw interrupted;
     } finally {
-      if (ours) {
+      if (hasTurn) {
         turn.unlock();
       }
     }
@@ -100,7 +108,7 @@ public final class RuleProcesses {
     }
     if (process != null) {
       RuleProcess other = process;
-      // A stopped process gets no further call, even if it exists for a moment.
+      // A stopped process gets no further call, even while it is ending.
       process = null;
       retire(
           other,

@@ -11,13 +11,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.copy.FileResult;
 import sparkext.files.CopiedActions;
@@ -35,8 +35,6 @@ import sparkext.parquet.ColumnPlan;
  */
 final class Copies {
   private static final Logger LOG = LoggerFactory.getLogger(Copies.class);
-
-  private static final String CANCELLED = "SPARK_JOB_CANCELLED";
 
   private final SparkSession session;
   private final CopyPlaces places;
@@ -60,7 +58,7 @@ final class Copies {
   }
 
   /** Uses a new plan, and discards the copies by the previous plan that are not valid by it. */
-  void use(ColumnPlan columns, Snapshot snapshot) {
+  void replacePlan(ColumnPlan columns, Snapshot snapshot) {
     FilePlan next = FilePlan.ofRemoval(columns, snapshot, places);
     if (plan != null && !next.continues(plan)) {
       discardIf(known -> true);
@@ -155,18 +153,13 @@ final class Copies {
       rewrite(toRewrite, snapshot);
       return new RoundFailures(unreadable, Set.of(), null);
     } catch (Exception failure) { // Scala declares no checked exceptions
-      if (isCancelled(failure)) {
+      if (UsageTrackingErrors.isStop(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }
       Set<String> paths = new HashSet<>();
       toRewrite.forEach(decision -> paths.add(decision.file().path()));
       return new RoundFailures(unreadable, paths, failure);
     }
-  }
-
-  private static boolean isCancelled(Exception failure) {
-    return failure instanceof InterruptedException
-        || failure instanceof SparkThrowable known && CANCELLED.equals(known.getCondition());
   }
 
   private void rewrite(List<FilePlan.FileDecision> toRewrite, Snapshot snapshot) {

@@ -185,8 +185,8 @@ final class IncrementalSnapshot {
             commit.getPath(),
             log.newDeltaHadoopConf(),
             line -> areFilesWanted || line.contains("commitInfo") || line.contains("metaData"));
-    boolean areKnown = read.areAll();
-    wasVacuumed |= !read.areAll();
+    boolean areKnown = read.isComplete();
+    wasVacuumed |= !read.isComplete();
     last = new LastCommit(version, UNKNOWN);
     for (Action action : read.actions()) {
       if (action instanceof CommitInfo info && info.operation() != null) {

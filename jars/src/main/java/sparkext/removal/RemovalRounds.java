@@ -125,7 +125,7 @@ final class RemovalRounds {
     allowed = allowed(setting, snapshot);
     if (needsCopies()) {
       commit.refuseEarly(snapshot);
-      copies.use(allowed.get().plan().get(), snapshot);
+      copies.replacePlan(allowed.get().plan().get(), snapshot);
     }
   }
 

@@ -7,7 +7,8 @@ import sparkext.common.Setting;
 
 /** The timer of a removal, which starts when every file was copied once. */
 final class RemovalTimeout {
-  private static final Setting SETTING = Setting.named("columnMapping.removal.timeout");
+  private static final Setting SETTING =
+      new Setting("spark.sparkext.columnMapping.removal.timeout");
 
   private final String text;
   private final long nanos;

@@ -2,6 +2,7 @@
 package sparkext.sql;
 
 import java.util.List;
+import java.util.function.Predicate;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -15,6 +16,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 
 /** The relation of a table that Delta may not be able to open. */
@@ -25,7 +27,7 @@ final class AuditedRelation {
    * Returns the relation that a SELECT from the name would read. If Delta cannot open the table,
    * the relation has the table's name and folder and no column.
    *
-   * @throws Exception the refusal of the catalog, as for a SELECT
+   * @throws Exception the refusal of the catalog or of another extension, as for a SELECT
    */
   static LogicalPlan of(SparkSession session, List<String> name, Path folder) {
     LogicalPlan named =
@@ -39,7 +41,10 @@ final class AuditedRelation {
             .sessionState()
             .analyzer()
             .execute(LoadedTable.relation(found.catalog(), found.identifier(), table));
-      } catch (Exception notOpened) { // Scala declares no checked exceptions
+      } catch (Exception error) { // Scala declares no checked exceptions
+        if (UsageTrackingErrors.isStop(error) || !isOf(error, AuditedRelation::isDelta)) {
+          throw UsageTrackingException.sneakyThrow(error); // such as another extension's refusal
+        }
         // The audit reports the reason to users who may read the relation below.
       }
     }
@@ -60,21 +65,28 @@ final class AuditedRelation {
     } catch (Exception refused) { // Scala declares no checked exceptions
       if (refused instanceof NoSuchDatabaseException
           || refused instanceof NoSuchTableException
-          || isOfKernel(refused)) {
+          || (isOf(refused, LoadedTable::isKernel) && !UsageTrackingErrors.isStop(refused))) {
         return null;
       }
       throw UsageTrackingException.sneakyThrow(refused);
     }
   }
 
+  private static boolean isDelta(String className) {
+    return className.startsWith("org.apache.spark.sql.delta.") || className.startsWith("io.delta.");
+  }
+
   /**
-   * Returns whether Delta's second connector failed, which opens a table as soon as the catalog has
-   * allowed it. The first connector opens a table later.
+   * Returns whether one of these classes failed in a call from here. Delta's second connector opens
+   * a table as soon as the catalog has allowed it, and the first connector opens a table later.
    */
-  private static boolean isOfKernel(Throwable error) {
+  private static boolean isOf(Throwable error, Predicate<String> classes) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       for (StackTraceElement frame : cause.getStackTrace()) {
-        if (LoadedTable.isKernel(frame.getClassName())) {
+        if (frame.getClassName().equals(AuditedRelation.class.getName())) {
+          break; // Delta may have called the statement around this one
+        }
+        if (classes.test(frame.getClassName())) {
           return true;
         }
       }

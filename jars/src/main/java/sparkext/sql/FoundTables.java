@@ -40,6 +40,7 @@ record FoundTables(StructType columns, List<LogicalPlan> relations, Callable<Rel
    */
   private static boolean isThrownUnchanged(Exception error) {
     boolean isRefusal = error instanceof AnalysisException;
-    return (isRefusal && !(error instanceof DeltaAnalysisException)) || TableFailure.isStop(error);
+    return (isRefusal && !(error instanceof DeltaAnalysisException))
+        || UsageTrackingErrors.isStop(error);
   }
 }

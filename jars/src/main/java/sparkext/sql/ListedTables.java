@@ -49,7 +49,9 @@ final class ListedTables {
   enum Kind {
     DELTA,
     VIEW,
-    OTHER
+    OTHER,
+    /** A schema whose tables the catalog does not list. */
+    SCHEMA
   }
 
   /**
@@ -57,7 +59,7 @@ final class ListedTables {
    *
    * @param parts the full name
    * @param kind null if the catalog does not know it
-   * @param failure the reason why the kind is not known; null otherwise
+   * @param failure the reason why the kind is not known or the schema is not listed; null otherwise
    */
   record Listed(List<String> parts, Kind kind, TableFailure failure) {
     String name() {
@@ -151,7 +153,7 @@ final class ListedTables {
         addUnder(schema, found);
       }
     } catch (Exception failure) { // Scala declares no checked exceptions
-      found.add(new Listed(full(namespace), null, TableFailure.of(failure)));
+      found.add(new Listed(full(namespace), Kind.SCHEMA, TableFailure.of(failure)));
     }
   }
 

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingErrors;
@@ -57,8 +58,13 @@ final class NameParts {
   /** Returns the name of parts, with backticks only if the parser requires them. */
   static String name(List<String> parts) {
     return parts.stream()
-        .map(part -> PLAIN.matcher(part).matches() ? part : QuotingUtils.quoteIdentifier(part))
+        .map(part -> isPlain(part) ? part : QuotingUtils.quoteIdentifier(part))
         .collect(Collectors.joining("."));
+  }
+
+  private static boolean isPlain(String part) {
+    // A session may reserve the words of SQL.
+    return PLAIN.matcher(part).matches() && !SQLConf.get().enforceReservedKeywords();
   }
 
   /** Returns the identifier of a table in the session catalog, by one or two parts. */

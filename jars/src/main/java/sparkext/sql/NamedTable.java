@@ -11,11 +11,13 @@ import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaTableUtils;
 import org.apache.spark.sql.delta.Snapshot;
+import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
@@ -150,6 +152,11 @@ final class NamedTable {
     return table.path();
   }
 
+  /** Returns the entry of the catalog; empty if the table was found by its path. */
+  Option<CatalogTable> catalogTable() {
+    return table.table().catalogTable();
+  }
+
   /** Returns the relations that a SELECT from the name would read. */
   List<LogicalPlan> relations() {
     return all.stream().map(LoadedTable::relation).toList();
@@ -157,7 +164,7 @@ final class NamedTable {
 
   /** Returns a relation with only the name and the folder of the table. */
   LogicalPlan folder() {
-    return FolderRelation.of(session, parts, table.path(), table.table().catalogTable());
+    return FolderRelation.of(session, parts, table.path(), catalogTable());
   }
 
   /**

@@ -27,7 +27,7 @@ import sparkext.wire.Relation;
  * makes the rows.
  */
 final class Survey {
-  private static final String SURVEY = "column_mapping_survey";
+  static final String NAME = "column_mapping_survey";
   private static final StructType LISTED =
       StructType.fromDDL("`table` STRING, `kind` STRING, `error` STRING, `message` STRING");
 
@@ -85,7 +85,7 @@ final class Survey {
     ListedTables.Listing listing = ListedTables.in(session, where);
     List<Wanted> wanted =
         listing.tables().stream()
-            .filter(table -> table.kind() == null || table.kind() == ListedTables.Kind.DELTA)
+            .filter(table -> table.failure() != null || table.kind() == ListedTables.Kind.DELTA)
             .map(
                 table ->
                     new Wanted(
@@ -135,11 +135,11 @@ final class Survey {
           InParallel.map(session, wanted.subList(from, to), this::read, Survey::unreadable);
       surveyed.stream().map(Surveyed::relation).filter(Objects::nonNull).forEach(all::add);
       for (List<AskedTable> question : questions(surveyed)) {
-        rows.addAll(MetadataRules.relation(SURVEY, new Question.Survey(question)).rows());
+        rows.addAll(MetadataRules.relation(NAME, new Question.Survey(question)).rows());
       }
       from = to;
     } while (from < wanted.size());
-    StructType columns = FunctionColumns.of(SURVEY);
+    StructType columns = FunctionColumns.of(NAME);
     return new FoundTables(columns, all, () -> new Relation(columns, rows));
   }
 
@@ -169,8 +169,7 @@ final class Survey {
   private void requireReadable(NamedTable table) {
     Relation nothing = new Relation(new StructType(), List.of());
     LogicalPlan query =
-        ResolvedCall.of(
-            SURVEY, new FoundTables(nothing.schema(), table.relations(), () -> nothing));
+        ResolvedCall.of(NAME, new FoundTables(nothing.schema(), table.relations(), () -> nothing));
     Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 

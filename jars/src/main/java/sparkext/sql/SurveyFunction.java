@@ -25,7 +25,6 @@ import sparkext.common.UsageTrackingException;
  * <p>Without an argument the function lists the current schema, as {@code SHOW TABLES}.
  */
 final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
-  private static final String SURVEY = "column_mapping_survey";
   private static final String TABLES = "column_mapping_tables";
 
   private final String name;
@@ -35,7 +34,7 @@ final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPla
   }
 
   static void inject(SparkSessionExtensions extensions) {
-    for (String name : List.of(SURVEY, TABLES)) {
+    for (String name : List.of(Survey.NAME, TABLES)) {
       extensions.injectTableFunction(
           new Tuple3<>(
               new FunctionIdentifier(name),
@@ -53,7 +52,7 @@ final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPla
   private FoundTables tables(Arguments arguments) throws UsageTrackingException {
     arguments.requireCount(0, 1);
     SparkSession session = SparkSession.active();
-    boolean isSurvey = name.equals(SURVEY);
+    boolean isSurvey = name.equals(Survey.NAME);
     if (isSurvey
         && arguments.count() > 0
         && arguments.given().get(0).dataType() instanceof ArrayType) {

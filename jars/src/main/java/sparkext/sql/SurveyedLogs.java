@@ -13,7 +13,7 @@ import org.apache.spark.sql.delta.DeltaLog;
  *
  * <p>Delta caches 10,000 logs for an hour. The log of a small table takes 0.1 MB, so without a
  * limit a survey of a large lakehouse fills the driver's memory. A removed log is read again when
- * needed, and those who use it keep their own reference.
+ * needed, and code that uses the log keeps a reference.
  *
  * <p>Source: Delta, DeltaLog.scala, {@code createCacheBuilder}, {@code invalidateCache}.
  */

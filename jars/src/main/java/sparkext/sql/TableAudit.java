@@ -3,12 +3,14 @@ package sparkext.sql;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
+import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingException;
 import sparkext.log.TableLog;
 import sparkext.log.TableReading;
@@ -18,7 +20,7 @@ import sparkext.wire.Question;
 
 /** Audits a table that Delta may not be able to open, by its files. */
 public final class TableAudit {
-  private static final String AUDIT = "column_mapping_audit";
+  static final String NAME = "column_mapping_audit";
 
   private TableAudit() {}
 
@@ -26,10 +28,26 @@ public final class TableAudit {
    * Finds the table. If its newest commits are staged, Delta has to open it.
    *
    * @param sample the number of data files whose footers are read; null for all
+   * @throws AnalysisException DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE if it is negative
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
    */
   static FoundTables of(SparkSession session, String name, Integer sample)
       throws IOException, AnalysisException {
+    if (sample != null && sample < 0) {
+      throw new AnalysisException(
+          "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE",
+          scala.collection.immutable.Map$.MODULE$.from(
+              CollectionConverters.asScala(
+                  Map.of(
+                      "sqlExpr",
+                      NAME,
+                      "exprName",
+                      "sample",
+                      "valueRange",
+                      "[0, " + Integer.MAX_VALUE + "]",
+                      "currentValue",
+                      sample.toString()))));
+    }
     TablePlace place = TablePlace.of(session, name);
     List<String> parts = NameParts.inView(session, NameParts.of(name));
     LogicalPlan relation = AuditedRelation.of(session, parts, place.path());
@@ -38,7 +56,7 @@ public final class TableAudit {
       throw LoadedTable.missing(NameParts.of(name)).sneakyThrow();
     }
     return new FoundTables(
-        FunctionColumns.of(AUDIT),
+        FunctionColumns.of(NAME),
         List.of(relation),
         () -> {
           TableReading read =
@@ -46,7 +64,7 @@ public final class TableAudit {
                   ? StagedCommits.reading(session, place.newest().get())
                   : table;
           TableLog log = read.liveFiles(sample);
-          return MetadataRules.relation(AUDIT, new Question.TableQuestion(name, log));
+          return MetadataRules.relation(NAME, new Question.TableQuestion(name, log));
         });
   }
 
@@ -58,10 +76,10 @@ public final class TableAudit {
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
     FoundTables tables =
-        FoundTables.call(AUDIT, () -> of(session, name, sample < 0 ? null : sample));
+        FoundTables.call(NAME, () -> of(session, name, sample < 0 ? null : sample));
     // Analyzes and checks the relations.
     tables.relations().forEach(relation -> Dataset$.MODULE$.ofRows(session, relation));
     return Dataset$.MODULE$.ofRows(
-        session, ResolvedCall.given(FoundTables.call(AUDIT, tables.answer())));
+        session, ResolvedCall.given(FoundTables.call(NAME, tables.answer())));
   }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
-import java.io.InterruptedIOException;
-import java.nio.channels.ClosedByInterruptException;
 import org.apache.spark.SparkThrowable;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
@@ -19,7 +17,7 @@ record TableFailure(String condition, String message) {
 
   /** Returns the reason in an error. Throws the error if the query was cancelled. */
   static TableFailure of(Throwable error) {
-    if (isStop(error)) {
+    if (UsageTrackingErrors.isStop(error)) {
       throw UsageTrackingException.sneakyThrow(error);
     }
     // Delta's cache of logs wraps an Error in one of its own.
@@ -29,20 +27,6 @@ record TableFailure(String condition, String message) {
     return described instanceof SparkThrowable spark
         ? new TableFailure(spark.getCondition(), shortened(described.getMessage()))
         : new TableFailure(found.getClass().getName(), shortened(found.toString()));
-  }
-
-  /** Returns whether the query was cancelled, which is not a failure of a table. */
-  static boolean isStop(Throwable error) {
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      if (cause instanceof InterruptedException
-          || cause instanceof InterruptedIOException
-          || cause instanceof ClosedByInterruptException
-          || (cause instanceof SparkThrowable spark
-              && "SPARK_JOB_CANCELLED".equals(spark.getCondition()))) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private static String shortened(String text) {

@@ -25,6 +25,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.common.UsageTrackingException;
+import sparkext.delta.HiddenFolders;
 import sparkext.delta.UsageTrackingFeature;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
@@ -62,26 +63,30 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           of("column_mapping_history", null, TableFunction::metadata),
           of("column_mapping_status", null, TableFunction::metadata),
           new TableFunction("column_mapping_copies", null, TableFunction::copies),
+          new TableFunction(
+              "column_mapping_commits",
+              new Option("version", DataTypes.LongType, -1L),
+              TableFunction::commits),
           of("column_mapping_dropped", null, TableFunction::folder),
           of(
               "column_mapping_erasure",
               new Option("column", DataTypes.StringType, null),
               TableFunction::folder),
           new TableFunction(
-              "column_mapping_audit",
+              TableAudit.NAME,
               new Option("sample", DataTypes.IntegerType, null),
               (session, table, sample) -> TableAudit.of(session, table, (Integer) sample)),
           new TableFunction("column_mapping_named_table", option("isPath"), TableFunction::named));
 
   private final String name;
   private final Option option;
-  private final Finding finding;
+  private final TableFinder finder;
 
   /** A second argument. */
   private record Option(String name, DataType type, Object byDefault) {}
 
   /** Finds the table of a function. */
-  private interface Finding {
+  private interface TableFinder {
     FoundTables of(SparkSession session, String table, Object option)
         throws UsageTrackingException, IOException, AnalysisException;
   }
@@ -95,10 +100,10 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   /**
    * @param option null if there is no second argument
    */
-  private TableFunction(String name, Option option, Finding finding) {
+  private TableFunction(String name, Option option, TableFinder finder) {
     this.name = name;
     this.option = option;
-    this.finding = finding;
+    this.finder = finder;
   }
 
   private static Option option(String name) {
@@ -160,7 +165,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       throws IOException {
     Snapshot snapshot = table.snapshot();
     Metadata metadata = snapshot.metadata();
-    TableFolder folder = StagedCommits.reading(session, snapshot).folder();
+    TableFolder folder =
+        StagedCommits.reading(session, snapshot).folder(new HiddenFolders(metadata));
     return new Question.TableQuestion(
         table.sqlName(),
         folder.log(),
@@ -202,6 +208,13 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static FoundTables copies(SparkSession session, String name, Object none) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(COPIES, table.relations(), () -> copies(session, table));
+  }
+
+  /** Answers a call over many tables, which looks for the commits of its statements. */
+  private static FoundTables commits(SparkSession session, String name, Object version) {
+    NamedTable table = NamedTable.byName(session, name);
+    return new FoundTables(
+        NewerCommits.SCHEMA, table.relations(), () -> NewerCommits.of(table, (long) version));
   }
 
   private static Relation copies(SparkSession session, NamedTable table) throws IOException {
@@ -246,9 +259,9 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     arguments.requireCount(1, option == null ? 1 : 2);
     String table = arguments.value(0, "table", DataTypes.StringType).toString();
     if (arguments.count() == 1) {
-      return finding.of(SparkSession.active(), table, option == null ? null : option.byDefault());
+      return finder.of(SparkSession.active(), table, option == null ? null : option.byDefault());
     }
-    return finding.of(
+    return finder.of(
         SparkSession.active(), table, arguments.value(1, option.name(), option.type()));
   }
 }

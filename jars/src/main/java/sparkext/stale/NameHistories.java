@@ -251,7 +251,7 @@ final class NameHistories {
                                 context, log.newDeltaHadoopConf(), commits, LogJson.Wanted.ACTIONS)
                             .values()))) {
       CommitActions read = CommitActions.of(commit.actions());
-      boolean isRead = commit.problem() == null && !commit.isTruncated() && read.areAll();
+      boolean isRead = commit.problem() == null && !commit.isTruncated() && read.isComplete();
       (isRead ? Change.of(version, read.actions()) : Optional.of(fromSnapshot(log, version)))
           .ifPresent(changes::add);
       version++;

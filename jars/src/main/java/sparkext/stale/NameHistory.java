@@ -21,8 +21,14 @@ import sparkext.delta.UsageTrackingFeature;
 final class NameHistory {
   private static final String RESTORE = "RESTORE";
 
-  /** Source: Delta 4.4.0, DeltaOperations.scala, {@code RemoveColumnMapping}. */
+  /** Source: Delta 4.4.0, DeltaOperations.scala, as all names here. */
   private static final String REMOVAL = "REMOVE COLUMN MAPPING";
+
+  private static final String SET_PROPERTIES = "SET TBLPROPERTIES";
+  private static final String UPGRADE_UNIFORM = "REORG TABLE UPGRADE UNIFORM";
+
+  /** The only operations that enable column mapping of the columns that a table has. */
+  private static final Set<String> ENABLING = Set.of(SET_PROPERTIES, UPGRADE_UNIFORM);
 
   /** The operations that replace the metadata by that of another version or table. */
   private static final Set<String> REPLACING =
@@ -33,6 +39,29 @@ final class NameHistory {
           "CREATE OR REPLACE TABLE",
           "REPLACE TABLE AS SELECT",
           "CREATE OR REPLACE TABLE AS SELECT");
+
+  /**
+   * The operations that change the table's own metadata. A commit need not name its operation, and
+   * an unknown operation may do the same as RESTORE.
+   */
+  private static final Set<String> ALTERING =
+      Set.of(
+          SET_PROPERTIES,
+          UPGRADE_UNIFORM,
+          "UNSET TBLPROPERTIES",
+          "UPGRADE PROTOCOL",
+          "DROP FEATURE",
+          "ADD COLUMNS",
+          "CHANGE COLUMN",
+          "CHANGE COLUMNS",
+          "REPLACE COLUMNS",
+          "UPDATE SCHEMA",
+          "ADD CONSTRAINT",
+          "DROP CONSTRAINT",
+          "CLUSTER BY",
+          "WRITE",
+          "STREAMING UPDATE",
+          "MERGE");
 
   private final List<State> states;
 
@@ -73,9 +102,9 @@ final class NameHistory {
     }
   }
 
-  /** Returns true if an operation replaces the metadata by that of another version or table. */
-  static boolean replacesMetadata(String operation) {
-    return REPLACING.contains(operation);
+  /** Returns true if an operation enables column mapping of the columns that the table has. */
+  static boolean enablesMapping(String operation) {
+    return operation != null && ENABLING.contains(operation);
   }
 
   /** Returns the metadata of the last version. */
@@ -153,10 +182,7 @@ final class NameHistory {
       ColumnNames before = states.get(i - 1).columns();
       boolean isRemoval = isRemoval(i);
       boolean areNamesKept = before.hasNamesIn(states.get(i).columns());
-      if (!onlyAddsColumns(i)
-          || !(isRemoval
-              ? states.get(i).operation().equals(REMOVAL) && before.lacksOnlyColumnsOf(readers)
-              : areNamesKept)) {
+      if (!onlyAddsColumns(i) || !(isRemoval ? before.lacksOnlyColumnsOf(readers) : areNamesKept)) {
         return Optional.empty();
       }
       isRemoved |= isRemoval;
@@ -171,10 +197,19 @@ final class NameHistory {
   private boolean onlyAddsColumns(int i) {
     Metadata before = states.get(i - 1).metadata();
     Metadata after = states.get(i).metadata();
-    return !replacesMetadata(states.get(i).operation())
+    return hasKnownOperation(i)
         && before.id().equals(after.id())
         && before.partitionColumns().equals(after.partitionColumns())
         && states.get(i - 1).columns().isExtendedBy(states.get(i).columns());
+  }
+
+  /** Returns true if the operation of a commit shows that its columns are the table's own. */
+  private boolean hasKnownOperation(int i) {
+    boolean isMapped = states.get(i).isMapped();
+    String operation = states.get(i).operation();
+    return states.get(i - 1).isMapped() == isMapped
+        ? ALTERING.contains(operation)
+        : isMapped ? ENABLING.contains(operation) : operation.equals(REMOVAL);
   }
 
   /** Returns true if no column of this version was added after column mapping was removed. */
@@ -202,13 +237,20 @@ final class NameHistory {
   }
 
   /**
-   * Returns true if a commit restored columns of another version that have no ids to compare.
-   * REPLACE on an unmapped table matches columns by name, so it restores no dropped column.
+   * Returns true if a commit may have restored columns of another version that have no ids to
+   * compare. REPLACE on an unmapped table matches columns by name, so it restores no dropped
+   * column. Other writers have operations of their own that change an unmapped table.
    */
   private boolean restoresUnmapped(int i) {
-    State before = states.get(i - 1);
-    State after = states.get(i);
-    return !before.isMapped() && after.isMapped() && replacesMetadata(after.operation())
-        || !(before.isMapped() && after.isMapped()) && after.operation().equals(RESTORE);
+    boolean wasMapped = states.get(i - 1).isMapped();
+    String operation = states.get(i).operation();
+    if (states.get(i).isMapped()) {
+      return !wasMapped && !ENABLING.contains(operation);
+    }
+    boolean isKnown =
+        wasMapped
+            ? operation.equals(REMOVAL) || REPLACING.contains(operation)
+            : !operation.isEmpty();
+    return !isKnown || operation.equals(RESTORE);
   }
 }

@@ -140,9 +140,9 @@ public final class ReusedNames {
    */
   public static boolean canRebase(Object winner, Object metadata) {
     return ColumnNames.of((Metadata) metadata).arePhysicalNamesLogical()
-        && !((WinningCommitSummary) winner)
+        && ((WinningCommitSummary) winner)
             .commitInfo()
-            .exists(info -> NameHistory.replacesMetadata(info.operation()));
+            .exists(info -> NameHistory.enablesMapping(info.operation()));
   }
 
   /** Returns the history from the reader's version to a later version. */

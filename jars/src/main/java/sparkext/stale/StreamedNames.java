@@ -21,6 +21,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Map$;
+import sparkext.common.StrictFileRead;
 import sparkext.common.UsageTrackingException;
 
 /**
@@ -159,7 +160,8 @@ public final class StreamedNames {
 
   /**
    * Returns the rows of a batch with the columns of the stream. Columns that were added after the
-   * batch are null.
+   * batch are null. VACUUM may have deleted the files of an earlier batch, so the batch fails if a
+   * file is missing.
    *
    * @param source a {@code DeltaSource}
    * @param batch a {@code Dataset}
@@ -169,15 +171,15 @@ public final class StreamedNames {
     if (namesOfBatch(source) == null) {
       return null;
     }
-    Dataset<?> rows = (Dataset<?>) batch;
+    Dataset<?> rows = StrictFileRead.of(batch);
     StructField[] columns = ((DeltaSource) source).schema().fields();
-    List<String> there = Arrays.asList(rows.columns());
-    if (there.equals(Arrays.stream(columns).map(StructField::name).toList())) {
-      return null;
+    List<String> existing = Arrays.asList(rows.columns());
+    if (existing.equals(Arrays.stream(columns).map(StructField::name).toList())) {
+      return rows;
     }
     return rows.select(
         Arrays.stream(columns)
-            .map(column -> column(column, there.contains(column.name())))
+            .map(column -> column(column, existing.contains(column.name())))
             .toArray(Column[]::new));
   }
 

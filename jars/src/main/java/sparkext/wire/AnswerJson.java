@@ -20,6 +20,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
@@ -148,6 +149,9 @@ final class AnswerJson {
     }
     if (type instanceof LongType && json.canConvertToLong() && json.isIntegralNumber()) {
       return json.longValue();
+    }
+    if (type instanceof DoubleType && json.isNumber()) {
+      return json.doubleValue();
     }
     if (type instanceof TimestampType && json.canConvertToLong() && json.isIntegralNumber()) {
       return new Timestamp(json.longValue()); // in milliseconds, as in a log

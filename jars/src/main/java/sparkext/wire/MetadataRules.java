@@ -27,7 +27,8 @@ import sparkext.process.RuleProcesses;
  */
 public final class MetadataRules {
   private static final Logger LOG = LoggerFactory.getLogger(MetadataRules.class);
-  private static final Setting ENABLED_BY_DEFAULT = Setting.named("usageTracking.enabledByDefault");
+  private static final Setting ENABLED_BY_DEFAULT =
+      new Setting("spark.sparkext.usageTracking.enabledByDefault");
   private static final String FEATURE_PROPERTY =
       UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
 

@@ -127,8 +127,8 @@ public sealed interface Question {
    *
    * @param protocol the transaction's protocol
    * @param creatingTable whether the command creates or replaces the table
-   * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault},
-   *     where the command creates or replaces the table
+   * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault}, if
+   *     the command creates or replaces the table
    * @param featureDefault whether the session's defaults for new tables name the feature
    * @param flagDefault whether the session's defaults for new tables name the flag
    */

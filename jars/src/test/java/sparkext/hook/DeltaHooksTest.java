@@ -24,7 +24,7 @@ class DeltaHooksTest {
   }
 
   @Test
-  void everyWovenMethodHasAHookInTheList() {
+  void neededHooksAreTheseInOrder() {
     assertThat(hooks())
         .extracting(hook -> hook.key().substring("org.apache.spark.sql.delta.".length()))
         .containsExactly(

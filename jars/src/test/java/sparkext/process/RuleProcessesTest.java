@@ -9,6 +9,9 @@ import static org.assertj.core.api.Assertions.fail;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -71,6 +74,40 @@ class RuleProcessesTest {
 
     assertThatExceptionOfType(InterruptedException.class)
         .isThrownBy(() -> call(SCRIPT, rules -> fail("was asked")));
+  }
+
+  /** A long question to a healthy process must not stop it, nor fail the calls that wait. */
+  @Test
+  void callWaitsWhileOthersGetAnswersAndThenHasItsWholeTime() throws Exception {
+    CompletableFuture<Void> asked = new CompletableFuture<>();
+    List<FutureTask<String>> earlier =
+        List.of(
+            new FutureTask<>(
+                () ->
+                    call(
+                        SCRIPT,
+                        rules -> {
+                          asked.complete(null);
+                          return lateAnswer();
+                        })),
+            new FutureTask<>(() -> call(SCRIPT, rules -> lateAnswer())));
+    new Thread(earlier.get(0)).start();
+    asked.join();
+    Thread second = new Thread(earlier.get(1));
+    second.start();
+    while (second.getState() != Thread.State.TIMED_WAITING) {
+      Thread.onSpinWait();
+    }
+
+    String last = processes.call(SCRIPT, rules -> lateAnswer(), /* timeoutMillis= */ 3_000);
+
+    assertThat(earlier).allMatch(Future::isDone);
+    assertThat(List.of(earlier.get(0).get(), earlier.get(1).get(), last)).containsOnly("late");
+  }
+
+  /** Returns an answer after two seconds. */
+  private static Object lateAnswer() {
+    return new CompletableFuture<Object>().completeOnTimeout("late", 2, TimeUnit.SECONDS).join();
   }
 
   private static Object noAnswer() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.removal;
+package sparkext.common;
 
 import java.util.HashMap;
 import java.util.Map;
@@ -14,8 +14,8 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * Makes Spark fail for unreadable files that are rewritten. Their rows would be lost in a session
- * that ignores missing or corrupt files.
+ * Makes Spark fail for unreadable files. Their rows would be lost in a session that ignores missing
+ * or corrupt files.
  *
  * <p>Source: Spark 4.0 to 4.2, FileSourceOptions.scala: the options of a relation come before the
  * settings of the session.
@@ -31,7 +31,7 @@ public final class StrictFileRead {
    *
    * @param rows a Dataset of files, as Delta makes it
    */
-  public static Object of(Object rows) {
+  public static Dataset<?> of(Object rows) {
     Dataset<?> given = (Dataset<?>) rows;
     LogicalPlan plan =
         ((org.apache.spark.sql.classic.Dataset<?>) given)
