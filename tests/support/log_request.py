@@ -43,6 +43,7 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
         for file in sorted(folder.iterdir())
         if (match := COMMIT.fullmatch(file.name))
     }
+    times = _increasing_times(commits)
     checkpoints = _checkpoints(folder)
     truncated = [file for _, file in sorted(commits.items()) if _is_truncated(file)]
     actions = {
@@ -57,7 +58,7 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
         "commits": [
             {
                 "version": version,
-                "time": commits[version].stat().st_mtime_ns // 1_000_000,
+                "time": times[version],
                 "actions": _known_actions(found),
             }
             for version, found in sorted(actions.items())
@@ -77,6 +78,16 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
         ],
         "files": _groups(path, actions, checkpoints) if files else None,
     }
+
+
+def _increasing_times(commits: dict[int, Path]) -> dict[int, int]:
+    """Returns the time of each commit. A copied file may be older than the one before it."""
+    times: dict[int, int] = {}
+    earliest = 0
+    for version, file in sorted(commits.items()):
+        times[version] = max(file.stat().st_mtime_ns // 1_000_000, earliest)
+        earliest = times[version] + 1
+    return times
 
 
 def _lines(file: Path) -> list[str]:
