@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from spark_ext.api.named_table import NamedTable, sql_name
 from spark_ext.api.progress import Progress
-from spark_ext.api.removal_setting import copying
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
@@ -222,14 +221,13 @@ def _copy(spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) ->
     """Runs the statement that copies the files of a table.
 
     The runner reads the table before and afterwards, so its stages need not be read here: many
-    small tables take longer to read than to copy.
+    small tables take longer to read than to copy. The call has set the session to copy.
     """
     version = planned.before.version
     assert version is not None
     statement = removal_statement(sql_name(spark, planned.table))
     runner = StatementRunner(spark, NamedTable(spark, planned.table).row, watch, ran=ran)
-    with copying(spark):
-        runner.run(statement, version, planned)
+    runner.run(statement, version, planned)
 
 
 def waits(row: SurveyedTable) -> bool:

@@ -83,6 +83,17 @@ def test_ctrl_c_in_a_terminal_ends_a_run_in_order(
     assert "interrupted by:" in running.shown
 
 
+def outcomes_of_an_ended_jvm(lakehouse: Lakehouse, running: Running, code: int) -> dict[str, str]:
+    """Returns the outcomes in the report, which has every table and no removal too many."""
+    assert running.wait() == code, running.shown
+    rows = {each["table"]: each["outcome"] for each in running.rows()}
+    assert rows.keys() == expected_outcomes(lakehouse).keys()
+    for place, log in lakehouse.logs().items():
+        # A statement may have ended before the JVM, and nobody read its table again.
+        assert removals(log) or rows[name_of(place)] != "DONE", place
+    return rows
+
+
 @pytest.mark.matrix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_a_command_in_order(
@@ -110,12 +121,8 @@ def test_signal_to_all_processes_of_a_command_ends_it_and_is_in_the_report(
     wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
     running.send_to_all(signal.SIGTERM)
 
-    assert running.wait() == 128 + signal.SIGTERM, running.shown
+    outcomes_of_an_ended_jvm(lakehouse, running, 128 + signal.SIGTERM)
     assert running.sums()["interrupted"] == "SIGTERM"
-    rows = {each["table"]: each["outcome"] for each in running.rows()}
-    assert rows.keys() == expected_outcomes(lakehouse).keys()
-    for place, log in lakehouse.logs().items():
-        assert removals(log) or rows[name_of(place)] != "DONE", place
     spark_ext.remove_column_mapping(spark, *lakehouse.where, progress=None)
     assert_all_removed(lakehouse)
 
@@ -131,13 +138,7 @@ def test_report_is_written_when_the_jvm_has_died(
     wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
     running.kill_jvm()
 
-    assert running.wait() == 1, running.shown
-    rows = {each["table"]: each["outcome"] for each in running.rows()}
-    assert rows.keys() == expected_outcomes(lakehouse).keys()
-    assert "FAILED" in rows.values()
-    for place, log in lakehouse.logs().items():
-        # A statement may have ended before the JVM, and nobody read its table again.
-        assert removals(log) or rows[name_of(place)] != "DONE", place
+    assert "FAILED" in outcomes_of_an_ended_jvm(lakehouse, running, 1).values()
     following = running.sums()["nextCall"]
     assert following["words"] == "the same call again"
     assert following["calls"][0].endswith(f"--report {running.report}")
