@@ -24,7 +24,8 @@ def changed_jar(jar: str, to: Path, changes: Mapping[str, Callable[[bytes], byte
         for item in original.infolist():
             content = changes.get(item.filename, bytes)(original.read(item))
             if content is not None:
-                copy.writestr(item, content)
+                # Compression would take most of the time.
+                copy.writestr(item, content, zipfile.ZIP_STORED)
     return str(to)
 
 
