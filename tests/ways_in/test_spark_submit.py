@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from tests.support.class_archive import VARIABLE
 from tests.support.install_page import block
 from tests.ways_in.place import PYSPARK, Place
 from tests.ways_in.shells import output_of
@@ -19,8 +17,6 @@ from tests.ways_in.tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
 CHECKOUT = Path(__file__).parents[2]
 DEFAULTS = CHECKOUT / "conf" / "spark-defaults.conf"
-# This setting compiles the queries, as sessions of users do.
-COMPILED = "-Dspark.sql.codegen.wholeStage=true -Dspark.sql.codegen.factoryMode=FALLBACK"
 
 APPLICATION = """
 import sys
@@ -71,7 +67,6 @@ def test_spark_submit_with_the_defaults_file_needs_only_the_standard_library(
         block("From a command line", "sh", "--properties-file"),
         SPARK_HOME=str(PYSPARK),
         PYSPARK_PYTHON=sys._base_executable,  # type: ignore[attr-defined]  # CPython's own
-        **{VARIABLE: f"{os.environ.get(VARIABLE, '')} {COMPILED}"},
     )
 
     assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr
