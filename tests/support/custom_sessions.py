@@ -125,10 +125,12 @@ NAMES_THE_FLAG = [
 ]
 
 
-def refusals(spark: SparkSession, home: Path) -> set[str | None]:
+def refusals(
+    spark: SparkSession, home: Path, texts: Sequence[str] = NAMES_THE_FLAG
+) -> set[str | None]:
     """Returns the conditions of statements and of a builder that name the flag."""
     Table(spark, home, "source").create_tracked("a INT")
-    found = [failure_of(partial(spark.sql, text)) for text in NAMES_THE_FLAG]
+    found = [failure_of(partial(spark.sql, text)) for text in texts]
     source = DeltaTable.forName(spark, "source")
     new = str(home / "new")
     found.append(failure_of(lambda: source.clone(new, True, properties={FLAG: "false"})))
