@@ -19,6 +19,7 @@ from tests.concurrency.test_removal_beside_writers import (
 )
 from tests.support import vectors
 from tests.support.delta_table import Table, in_turn, refusal
+from tests.support.prepared import made_once
 from tests.support.removal import insert_one_file, live, metrics
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
@@ -27,11 +28,16 @@ pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracki
 @pytest.fixture
 def source(table: Table, tmp_path: Path) -> Table:
     """Returns the source of the clone `table`: five files, two of them with a deletion vector."""
-    source = used(Table(table.spark, tmp_path / "original"))
-    insert_one_file(source, "(20, 'p', 0), (21, 'q', 0), (22, 'r', 0)")
-    source.spark.sql(f"DELETE FROM {source.name} WHERE a IN (0, 20)")
+    source = with_vectors(Table(table.spark, tmp_path / "original"))
     source.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
     return source
+
+
+@made_once
+def with_vectors(table: Table) -> None:
+    used(table)
+    insert_one_file(table, "(20, 'p', 0), (21, 'q', 0), (22, 'r', 0)")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a IN (0, 20)")
 
 
 def vector_files(table: Table) -> set[Path]:

@@ -17,6 +17,7 @@ from spark_ext.api.table import Until
 from tests.engines import engines
 from tests.engines.engines import Rows
 from tests.support.delta_table import NAME_MODE, Table
+from tests.support.prepared import made_once
 
 Reader = Callable[[Path], Rows]
 
@@ -44,9 +45,13 @@ def readers(spark: SparkSession) -> dict[str, Reader]:
 
 @pytest.fixture(params=["", "id"], ids=["plain", "partitioned"])
 def tracked(request: pytest.FixtureRequest, table: Table) -> Table:
-    table.create_tracked(COLUMNS, partitioned_by=request.param)
+    return filled(table, request.param)
+
+
+@made_once
+def filled(table: Table, partitioned_by: str) -> None:
+    table.create_tracked(COLUMNS, partitioned_by=partitioned_by)
     table.insert(VALUES)
-    return table
 
 
 def read_by(readers: dict[str, Reader], path: Path, *, but: str = "") -> dict[str, Rows]:

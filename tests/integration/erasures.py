@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import spark_ext
 from spark_ext import ErasureReport, TableErasure
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.prepared import made_once
 
 MARKER = "Z7q0MARKER0q7Z"
 SHORT = (
@@ -51,12 +52,14 @@ def footers_and_log(table: Table) -> str:
     return "\n".join([str(pq.read_schema(file)) for file in files] + [f.read_text() for f in log])
 
 
+@made_once
 def top_level(table: Table) -> None:
     table.create("id INT, ssn STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
     table.alter("DROP COLUMN ssn")
 
 
+@made_once
 def renamed_by_uuid(table: Table) -> None:
     table.create("id INT, ssn STRING", NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")

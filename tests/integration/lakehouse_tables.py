@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_ext import LakehouseReport
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.prepared import made_once
 from tests.support.table_log import TableLog
 
 ROWS = [(1, "x"), (2, "y")]
@@ -26,18 +27,21 @@ def filled(table: Table, rows: str = "(1, 'x'), (2, 'y')") -> Table:
     return table
 
 
+@made_once
 def free(table: Table) -> Table:
     """Makes a table whose removal is metadata only."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
     return filled(table)
 
 
+@made_once
 def untracked(table: Table, size: int = 1) -> Table:
     """Makes a table whose removal copies its only file."""
     table.create("a INT, b STRING", NAME_MODE)
     return filled(table, f"(1, 'x'), (2, repeat('y', {size}))")
 
 
+@made_once
 def plain(table: Table) -> Table:
     return filled(table.create("a INT, b STRING"))
 

@@ -17,6 +17,7 @@ from spark_ext.__main__ import main
 from tests.support.audited import findings
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs, refusal
 from tests.support.pages import commands
+from tests.support.prepared import made_once
 from tests.support.session_conf import session_conf
 from tests.support.table_log import FLAG
 
@@ -29,12 +30,17 @@ COLUMNS = ["version", "check", "column", "file", "message", "remedy", "severity"
 @pytest.fixture
 def broken(table: Table) -> Table:
     """Returns a table without its flag since version 3, and without one of its two files."""
-    table.create_tracked("a INT, b STRING")
-    table.insert("(1, 'x')")
-    table.insert("(2, 'y')")
+    of_two_files(table)
     table.log.append_properties({FLAG: None})
     (table.path / min(table.log.live_files)).unlink()
     return table
+
+
+@made_once
+def of_two_files(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.insert("(2, 'y')")
 
 
 def found(findings: tuple[Finding, ...]) -> list[tuple[int | None, str]]:

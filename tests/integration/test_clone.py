@@ -11,6 +11,7 @@ from chispa.dataframe_comparer import assert_df_equality
 from pyspark.sql import SparkSession
 
 from tests.support.delta_table import ID_MODE, NAME_MODE, NONE_MODE, TRACKED, Table
+from tests.support.prepared import made_once
 from tests.support.releases import TAKES_PARQUET
 from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, FLAG, UUID, TableLog
@@ -98,6 +99,7 @@ def test_clone_over_a_table_of_another_mode_is_refused(
 # Clones that are new tables.
 
 
+@made_once
 def never_changed(source: Table) -> None:
     source.create_tracked("a INT, b INT")
     source.insert("(1, 10)")
@@ -137,7 +139,7 @@ RENAMED = {"a": (1, "a"), "c": (2, "b")}
 def test_clone_has_the_flag_the_columns_and_the_ids_of_its_source(
     source: Table,
     table: Table,
-    make: Callable[[Table], None],
+    make: Callable[[Table], object],
     flag: str,
     columns: dict[str, tuple[int, str]],
     max_id: int,
@@ -350,7 +352,7 @@ def test_clone_of_an_untracked_table_over_a_tracked_one_sets_the_flag(
 
 @pytest.mark.parametrize("make", [never_changed, renamed])
 def test_clone_of_a_tracked_table_over_an_untracked_one_sets_the_flag(
-    source: Table, table: Table, make: Callable[[Table], None]
+    source: Table, table: Table, make: Callable[[Table], object]
 ) -> None:
     table.create("z INT", NAME_MODE)
     make(source)

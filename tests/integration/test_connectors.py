@@ -32,6 +32,7 @@ from tests.integration.connectors import (
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.name_changes import Change, drop_and_add, nothing, remove_mapping, rename, swap
+from tests.support.prepared import made_once
 from tests.support.session_conf import SetConf, session_conf
 
 pytestmark = TWO_CONNECTORS
@@ -43,6 +44,7 @@ ROWS = [(1, "x", "p"), (2, "y", "q")]
 FURTHER = (3, "z", "r")
 
 
+@made_once
 def create(table: Table) -> Table:
     table.create("a INT, b STRING, d STRING", TRACKED, NAME_MODE, CHANGE_FEED)
     table.insert("(1, 'x', 'p'), (2, 'y', 'q')")

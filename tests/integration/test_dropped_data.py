@@ -29,6 +29,7 @@ from tests.integration.held_bytes import holders
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
 from tests.support.odd_disk import OddDisk
 from tests.support.pages import commands
+from tests.support.prepared import made_once
 from tests.support.releases import PURGES
 from tests.support.removal import local
 from tests.support.session_conf import session_conf
@@ -100,10 +101,14 @@ def with_dropped(
 ) -> Callable[[Table], str]:
     """Makes a table of one row, and drops a column or one inside it. Returns the path."""
 
-    def make(table: Table) -> str:
+    @made_once
+    def changed(table: Table) -> None:
         table.create(f"id INT, {column}", *properties, *SHORT)
         table.insert(f"(1, {value})")
         table.alter(f"DROP COLUMN {path}")
+
+    def make(table: Table) -> str:
+        changed(table)
         return path
 
     return make
@@ -324,8 +329,10 @@ def test_source_of_shallow_clone_is_named_once(
         *(TRACKED, NAME_MODE, *SHORT, "'delta.randomizeFilePrefixes' = 'true'"),
         partitioned_by=partitioned_by,
     )
-    for day in range(4):
-        table.insert(f"({day}, '{MARKER}', {day})")
+    table.spark.sql(
+        f"INSERT INTO {table.name} SELECT /*+ REPARTITION(4) */ *"
+        f" FROM VALUES {', '.join(f'({day}, {MARKER!r}, {day})' for day in range(4))}"
+    )
     table.alter("DROP COLUMN secret")
     assert len({Path(path).parent for path in table.log.live_files}) > 1
     clone = table.clone(tmp_path / "clone")
@@ -376,13 +383,18 @@ def test_files_with_unreadable_footers_are_unknown(table: Table) -> None:
     assert "(unreadable files)" in repr(result)
 
 
-def with_vector(table: Table) -> Path:
-    """Creates a table with a deleted row and no dropped column. Returns the vector's file."""
+@made_once
+def with_deleted_row(table: Table) -> None:
     table.create("id INT", TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
     table.spark.sql(
         f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ CAST(id AS INT) FROM range(4)"
     )
     table.spark.sql(f"DELETE FROM {table.name} WHERE id = 1")
+
+
+def with_vector(table: Table) -> Path:
+    """Creates a table with a deleted row and no dropped column. Returns the vector's file."""
+    with_deleted_row(table)
     (file,) = table.path.rglob("deletion_vector_*.bin")
     return file
 

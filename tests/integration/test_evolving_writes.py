@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from tests.integration import routes
 from tests.integration.routes import STREAM, WRITES, Route
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
+from tests.support.prepared import made_once
 from tests.support.releases import CHANGE_DATA, NAMES_NO_MISMATCH, evolving_merge
 from tests.support.table_log import UUID
 
@@ -19,9 +20,13 @@ TYPE_WIDENING = "'delta.enableTypeWidening' = 'true'"
 
 @pytest.fixture
 def target(table: Table) -> Table:
+    return filled(table)
+
+
+@made_once
+def filled(table: Table) -> None:
     table.create_tracked("id INT, a INT")
     table.insert("(1, 10), (2, 20)")
-    return table
 
 
 # Refusals.

@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from tests.support.delta_table import Table, refusal
+from tests.support.prepared import made_once
 from tests.support.releases import PURGES
 from tests.support.removal import (
     OPERATION,
@@ -34,6 +35,7 @@ def broken_property(table: Table) -> Iterator[Callable[[], None]]:
         yield lambda: table.log.append_properties({STATISTICS: "perhaps"})
 
 
+@made_once
 def renamed(table: Table) -> Table:
     table.create_tracked("a INT, b STRING, g INT")
     insert_one_file(table, "(1, 'x', 7)")

@@ -37,6 +37,7 @@ from tests.integration.foreign_lines import (
 )
 from tests.support.delta_table import Table, refusal
 from tests.support.held_statement import HeldStatement, Step
+from tests.support.prepared import made_once
 from tests.support.releases import PURGES
 from tests.support.removal import (
     OPERATION,
@@ -67,6 +68,7 @@ READ: list[Any] = [
 ]
 
 
+@made_once
 def renamed(table: Table) -> Table:
     """Version 1 adds the only file, in which a column has its former name."""
     table.create_tracked("a INT, b STRING, g INT")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.delta_table import Table
+from tests.support.prepared import made_once
 from tests.support.releases import NAMES_NO_MISMATCH
 from tests.support.session_conf import SetConf
 from tests.support.table_log import UUID, TableLog
@@ -25,9 +26,13 @@ def by_name(log: TableLog) -> dict[str, Any]:
 @pytest.fixture
 def overwritten(table: Table) -> Table:
     """Returns a tracked table with a row."""
+    return filled(table)
+
+
+@made_once
+def filled(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
-    return table
 
 
 # Refusals.

@@ -370,6 +370,7 @@ def test_purge_keeps_the_tags_of_clustered_files(table: Table) -> None:
     assert table.rows("a, b") == [(1, "x"), (2, "y")]
 
 
+@made_once
 def of_two_partitions(table: Table) -> Table:
     table.create("a INT, p STRING, d INT", TRACKED, NAME_MODE, partitioned_by="p")
     insert_one_file(table, "(1, 'x', 7), (2, 'x', 7)")

@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from tests.support.delta_table import Table, refusal
+from tests.support.prepared import made_once
 from tests.support.releases import PURGES
 from tests.support.removal import (
     counts,
@@ -32,6 +33,14 @@ PATHS = [
 ]
 
 
+@made_once
+def changed(table: Table) -> None:
+    table.create_tracked("a INT, b STRING, g INT")
+    insert_one_file(table, "(1, 'x', 7)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("DROP COLUMN g")
+
+
 @pytest.fixture
 def partly_elsewhere(table: Table) -> Callable[[str], Table]:
     """Returns a function that makes a table with changed columns and a file at a path."""
@@ -39,11 +48,8 @@ def partly_elsewhere(table: Table) -> Callable[[str], Table]:
     hadoop.set("fs.no-class.impl", "no.such.FileSystem")
 
     def make(path: str) -> Table:
-        table.create_tracked("a INT, b STRING, g INT")
-        insert_one_file(table, "(1, 'x', 7)")
-        (add,) = table.log.actions("add")
-        table.alter("RENAME COLUMN a TO c")
-        table.alter("DROP COLUMN g")
+        changed(table)
+        (add,) = table.log.at(1).actions("add")
         table.log.append_foreign({"add": {**add, "path": path}})
         return table
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.prepared import made_once
 from tests.support.removal import (
     data_files,
     insert_one_file,
@@ -56,11 +57,15 @@ BREAKING = pytest.mark.parametrize(
 @pytest.fixture
 def deleted(table: Table) -> Table:
     """Makes a table of two files with a deletion vector for one row."""
+    return with_vector(table)
+
+
+@made_once
+def with_vector(table: Table) -> None:
     table.create("a INT, b STRING, d INT", TRACKED, NAME_MODE, VECTORS)
     insert_one_file(table, "(1, 'x', 7), (2, 'x', 7)")
     insert_one_file(table, "(3, 'y', 8), (4, 'y', 8)")
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 4")
-    return table
 
 
 def vector_file(table: Table) -> Path:
