@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 import spark_ext
 from tests.support import class_archive, vendors
 from tests.support.delta_table import Table
+from tests.support.java_sources import with_quick_closures
 from tests.support.left_tables import LeftTables
 from tests.support.releases import LEAVES_SOCKETS_OPEN
 from tests.support.session_conf import session_conf
@@ -98,6 +99,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     assert session.conf.get("spark.sql.catalogImplementation") == catalog
     session.sparkContext.setLogLevel("ERROR")
     without_clusters(session)
+    with_quick_closures(session, tmp_path_factory.mktemp("closures"))
     yield session
     session.stop()
 

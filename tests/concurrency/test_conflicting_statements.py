@@ -184,7 +184,7 @@ def test_removal_that_fails_by_a_conflict_deletes_its_copies_and_rewrites(
     assert_lost(error, METADATA_CHANGED)
     assert len(written) == 2
     assert data_files(table.path) == after
-    assert table.rows("a, s.y") == [(1, None), (3, 4)]
+    assert table.selected("a, s.y") == [(1, None), (3, 4)]
 
 
 def test_statements_have_unique_names() -> None:

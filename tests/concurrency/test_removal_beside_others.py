@@ -146,7 +146,7 @@ def test_removal_ignores_missing_rows_that_are_no_longer_live(table: Table) -> N
 
     assert error is None
     assert_removed(table, table.rows())
-    assert table.rows("a, s.y") == [(60, 6)]
+    assert table.selected("a, s.y") == [(60, 6)]
 
 
 @pytest.mark.broken_table("file_unreadable")

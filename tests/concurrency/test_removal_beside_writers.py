@@ -344,7 +344,7 @@ def test_values_written_after_a_type_change_during_removal_have_the_wider_type(
     assert table.log.fields["d"].type == "long"
     [change] = table.log.fields["d"].metadata["delta.typeChanges"]
     assert (change["fromType"], change["toType"]) == ("integer", "long")
-    assert table.rows("d")[-1] == (2**40,)
+    assert table.selected("d")[-1] == (2**40,)
     assert table.frame().where("d = 0").count() == 8
 
 
@@ -386,7 +386,7 @@ def test_rows_keep_the_row_ids_of_the_newest_version(table: Table, writer: str) 
     seen: list[Rows] = []
 
     def ids() -> Rows:
-        return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
+        return table.selected("*, _metadata.row_id, _metadata.row_commit_version")
 
     error = remove_beside(table, in_turn(WRITERS[writer], lambda _: seen.append(ids())))
 
@@ -445,7 +445,7 @@ def test_column_renamed_during_removal_has_its_new_name(table: Table) -> None:
     assert error is None
     assert list(table.log.physical_names) == ["a", "f", "d"]
     assert metrics(table.log)["numDiscardedFiles"] == 4
-    assert table.rows("f")[0] == ("x0",)
+    assert table.selected("f")[0] == ("x0",)
     assert_removed(table, table.rows())
 
 
@@ -456,7 +456,7 @@ def test_column_dropped_during_removal_is_not_restored(table: Table) -> None:
     table.alter("ADD COLUMN c STRING")
 
     assert error is None
-    assert set(table.rows("c")) == {(None,)}
+    assert set(table.selected("c")) == {(None,)}
 
 
 def test_metadata_only_removal_copies_files_when_a_rename_sets_the_flag(table: Table) -> None:
@@ -699,11 +699,11 @@ def test_rewritten_rows_are_the_rows_of_the_newest_version(table: Table, writer:
     seen: list[Rows] = []
 
     error = remove_beside(
-        table, in_turn(writers[writer], lambda table: seen.append(table.rows("a")))
+        table, in_turn(writers[writer], lambda table: seen.append(table.selected("a")))
     )
 
     assert error is None
-    assert table.rows("a") == seen[0]
+    assert table.selected("a") == seen[0]
     assert_removed(table, table.rows())
 
 

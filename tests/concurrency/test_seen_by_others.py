@@ -67,7 +67,7 @@ def refused_once(table: Table, write: Callable[[], object]) -> None:
 def test_batch_append_fails_once(used: Table) -> None:
     refused_once(used, lambda: used.insert("(2, 'y')"))
 
-    assert used.rows() == [(1, "x"), (2, "y")]
+    assert used.selected() == [(1, "x"), (2, "y")]
 
 
 def test_merge_fails_once(used: Table) -> None:
@@ -79,13 +79,13 @@ def test_merge_fails_once(used: Table) -> None:
         ),
     )
 
-    assert used.rows() == [(1, "m")]
+    assert used.selected() == [(1, "m")]
 
 
 def test_update_fails_once(used: Table) -> None:
     refused_once(used, lambda: used.spark.sql(f"UPDATE {used.name} SET c = 'u' WHERE a = 1"))
 
-    assert used.rows() == [(1, "u")]
+    assert used.selected() == [(1, "u")]
 
 
 @pytest.mark.parametrize("vectors", ["false", "true"])
@@ -95,7 +95,7 @@ def test_delete_fails_once(used: Table, vectors: str) -> None:
 
     refused_once(used, lambda: used.spark.sql(f"DELETE FROM {used.name} WHERE a = 3"))
 
-    assert used.rows() == [(1, "x"), (2, "y")]
+    assert used.selected() == [(1, "x"), (2, "y")]
 
 
 def test_append_fails_once_when_the_stage_readers_drops_the_feature(used: Table) -> None:
@@ -112,7 +112,7 @@ def test_append_fails_once_when_the_stage_readers_drops_the_feature(used: Table)
     assert named_condition(error) == "DELTA_PROTOCOL_CHANGED"
     assert "checkpointProtection" in used.log.protocol["writerFeatures"]
     used.insert("(2, 'y')")
-    assert used.rows() == [(1, "x"), (2, "y")]
+    assert used.selected() == [(1, "x"), (2, "y")]
 
 
 def source_of(table: Table) -> Table:
@@ -195,7 +195,7 @@ def test_streaming_sink_fails_once_and_writes_its_batch_once(
         run(written(used, source, checkpoint), used.path)
     assert used.log.operation == "STREAMING UPDATE"
     assert [transaction["version"] for transaction in used.log.actions("txn")] == [0]
-    assert used.rows() == [(1, "x"), (2, "y")]
+    assert used.selected() == [(1, "x"), (2, "y")]
 
 
 def test_foreach_batch_continues_with_a_new_delta_table(used: Table, tmp_path: Path) -> None:
@@ -217,11 +217,11 @@ def test_foreach_batch_continues_with_a_new_delta_table(used: Table, tmp_path: P
     before = DeltaTable.forPath(used.spark, str(used.path))
     assert condition_of(merge_into(before)) == STALE
     assert used.log.operation == OPERATION
-    assert used.rows() == [(1, "m")]
+    assert used.selected() == [(1, "m")]
     run(merge_into(DeltaTable.forPath(used.spark, str(used.path))))
 
     assert batches == [0, 1, 1]
-    assert used.rows() == [(1, "m"), (2, "y")]
+    assert used.selected() == [(1, "m"), (2, "y")]
 
 
 def test_sink_started_after_the_removal_continues(used: Table, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_sink_started_after_the_removal_continues(used: Table, tmp_path: Path) -
 
     run(written(used, source, tmp_path / "checkpoint"), used.path)
 
-    assert used.rows() == [(1, "x"), (2, "y"), (3, "z")]
+    assert used.selected() == [(1, "x"), (2, "y"), (3, "z")]
 
 
 # Readers.
@@ -252,7 +252,7 @@ def test_stream_from_the_table_continues_with_its_checkpoint(used: Table, tmp_pa
 
     run(stream_from(used, checkpoint), target)
 
-    assert Table(used.spark, target).rows() == [(1, "x"), (2, "y")]
+    assert Table(used.spark, target).selected() == [(1, "x"), (2, "y")]
 
 
 def test_new_checkpoint_with_a_starting_version_reads_later_rows(
@@ -267,7 +267,7 @@ def test_new_checkpoint_with_a_starting_version_reads_later_rows(
 
     run(stream_from(used, tmp_path / "fresh", startingVersion=removal + 1), target)
 
-    assert Table(used.spark, target).rows() == [(1, "x"), (2, "y"), (3, "z")]
+    assert Table(used.spark, target).selected() == [(1, "x"), (2, "y"), (3, "z")]
 
 
 def test_change_feed_is_read_in_two_parts(used: Table) -> None:
@@ -316,4 +316,4 @@ def test_statement_without_a_transaction_commits_after_a_removal(used: Table) ->
         remove_mapping(used)
         assert held.release() is None
 
-    assert used.rows() == [(1, "x"), (2, "y")]
+    assert used.selected() == [(1, "x"), (2, "y")]

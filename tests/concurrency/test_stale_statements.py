@@ -109,7 +109,7 @@ def test_reader_is_refused_when_columns_changed_since_its_analysis(
 
     assert_refused(run_late(table, READERS[statement], change))
 
-    assert table.rows("a, d") == [(1, "p"), (2, "q")]
+    assert table.selected("a, d") == [(1, "p"), (2, "q")]
     assert table.log.operation == "ADD COLUMNS"
 
 
@@ -127,7 +127,7 @@ def test_insert_is_refused_when_columns_changed_since_its_analysis(
 
     assert_refused(run_late(table, INSERTS[statement], change))
 
-    assert table.rows("a, d") == [(1, "p"), (2, "q")]
+    assert table.selected("a, d") == [(1, "p"), (2, "q")]
 
 
 @pytest.mark.every_variant
@@ -139,7 +139,7 @@ def test_inserts_are_refused_when_columns_changed_before_a_removal(
 
     assert_refused(*run_all_late(table, INSERTS.values(), in_turn(change, remove_mapping)))
 
-    assert table.rows("a") == [(1,), (2,)]
+    assert table.selected("a") == [(1,), (2,)]
 
 
 @pytest.mark.every_variant
@@ -156,7 +156,7 @@ def test_inserts_analysed_without_mapping_are_refused_when_columns_changed(
 
     assert_refused(*run_all_late(table, INSERTS.values(), map_and_change))
 
-    assert table.rows("a") == [(1,), (2,)]
+    assert table.selected("a") == [(1,), (2,)]
 
 
 @pytest.mark.every_variant
@@ -170,7 +170,7 @@ def test_overwrite_of_partitions_is_refused_when_columns_changed(
 
     assert_refused(run_late(table, "INSERT OVERWRITE {t} VALUES (1, 'v', 'w')", change))
 
-    assert table.rows("a") == [(1,), (2,)]
+    assert table.selected("a") == [(1,), (2,)]
 
 
 @pytest.mark.parametrize("statement", INSERTS)
@@ -267,7 +267,7 @@ def test_insert_conflicts_with_a_restore_of_other_columns_under_another_operatio
     assert_refused(
         *run_all_late(table, [VALUES], restore, steps=[Step.COMMIT]), condition=METADATA_CHANGED
     )
-    assert table.rows("a") == [(1,), (2,)]
+    assert table.selected("a") == [(1,), (2,)]
 
 
 def with_other_columns(table: Table, change: Change) -> int:
@@ -352,7 +352,7 @@ def test_rename_succeeds_when_other_columns_changed(table: Table, winner: str) -
     error = run_late(table, "ALTER TABLE {t} RENAME COLUMN b TO c", lambda t: t.alter(winner))
 
     assert error is None
-    assert table.rows("a, c") == [(1, "x"), (2, "y")]
+    assert table.selected("a, c") == [(1, "x"), (2, "y")]
 
 
 NESTED = "a INT, s STRUCT<x INT, y INT>, l ARRAY<STRUCT<x INT, y INT>>"

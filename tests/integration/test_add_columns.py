@@ -96,11 +96,11 @@ def test_several_new_columns_have_logical_names_and_ids_in_one_commit(table: Tab
         "s.x",
         "s.y",
     ]
-    assert table.rows("a, s.y, c, `d e`.y[0].x, map_values(f)[0].x") == [
+    assert table.selected("a, s.y, c, `d e`.y[0].x, map_values(f)[0].x") == [
         (1, None, None, None, None),
         (3, 5, 6, 8, 10),
     ]
-    assert table.rows("a, s.x") == [(1, 2), (3, 4)]
+    assert table.selected("a, s.x") == [(1, 2), (3, 4)]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_new_column_has_its_logical_name_at_any_position(
     assert table.log.flag == "false"
     assert physical_names_as_logical(table.log)
     assert is_kept(before, table.log)
-    assert table.rows("a, s.x, s.y") == [(1, 2, 3)]
+    assert table.selected("a, s.x, s.y") == [(1, 2, 3)]
 
 
 def test_ids_and_names_grow_with_every_commit(table: Table) -> None:
@@ -170,7 +170,7 @@ def test_new_column_of_a_partitioned_table_of_the_catalog_has_its_logical_name(
     assert named_table.log.physical_names == {"a": "a", "p": "p", "c": "c"}
     partition = ["p"] if WRITES_PARTITION_COLUMNS else []
     assert named_table.log.parquet_columns() == ["a", "c", *partition]
-    assert named_table.rows("a, p, c") == [(1, 2, None), (3, 4, 5)]
+    assert named_table.selected("a, p, c") == [(1, 2, None), (3, 4, 5)]
 
 
 @pytest.mark.without("deletion-vectors")
@@ -210,7 +210,7 @@ def test_new_columns_at_every_level_have_uuid_names_once_the_flag_is_true(table:
     assert is_kept(before, table.log)
     assert table.log.max_column_id == before.max_column_id + len(names)
     assert table.rows(selected) == rows
-    assert table.rows("new, s.new, r[0].new, z") == [(None, None, None, None)]
+    assert table.selected("new, s.new, r[0].new, z") == [(None, None, None, None)]
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
@@ -230,7 +230,7 @@ def test_column_dropped_and_added_again_reads_null(table: Table, mode: str, colu
     assert is_uuid_name(table.log.physical_names[column])
     assert table.log.ids[column] == table.log.max_column_id > dropped_id
     assert table.rows(column) == [(None,)]
-    assert table.rows("a, s.y") == [(1, 4)]
+    assert table.selected("a, s.y") == [(1, 4)]
 
 
 # Tables that are not mapped, or not tracked.

@@ -207,7 +207,7 @@ def test_align_renames_every_column_in_files_keeps_mapping_and_ids_and_reports_p
     assert dropped > max(columns[0].values())
     assert_aligned(table, columns)
     assert removal_of(table.log).parquet_field_ids() == columns[0]
-    assert table.rows("id, town, city, s") == ROWS
+    assert table.selected("id, town, city, s") == ROWS
     assert {row["town"] for row in read_by_pyarrow(table.path).to_pylist()} == {"Rome", "Oslo"}
     table.alter("ADD COLUMN fare INT")
     assert table.log.columns["fare"] == (dropped + 1, "fare")
@@ -227,7 +227,7 @@ def test_table_in_mode_id_is_aligned_in_mode_name_with_the_option(table: Table) 
     assert (result.aligned, result.mode) == (True, "name")
     assert_aligned(table, before)
     assert removal_of(table.log).parquet_field_ids() == before[0]
-    assert table.rows("id, town, city, s") == ROWS
+    assert table.selected("id, town, city, s") == ROWS
 
 
 def test_untracked_table_with_logical_names_is_tracked_without_copies(table: Table) -> None:
@@ -253,7 +253,7 @@ def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path
     assert align(like).aligned
 
     assert_aligned(like)
-    assert like.rows("id, town, city, s") == ROWS[:1]
+    assert like.selected("id, town, city, s") == ROWS[:1]
 
 
 KINDS = {
@@ -292,18 +292,18 @@ def test_align_keeps_other_features_rows_and_properties(
     table.alter("RENAME COLUMN city TO town")
     table.alter("DROP COLUMN gone")
     table.alter("ADD COLUMN city STRING")
-    rows = table.rows()
+    rows = table.selected()
     properties_before = dict(table.log.configuration)
 
     assert align(table).aligned
 
     assert_aligned(table)
-    assert table.rows() == rows
+    assert table.selected() == rows
     kept = {key: value for key, value in properties_before.items() if "columnMapping" not in key}
     assert kept.items() <= table.log.configuration.items()
     table.alter("RENAME COLUMN town TO place")
     table.insert("(99, 'Bern', 'X')")
-    assert len(table.rows()) == len(rows) + 1
+    assert len(table.selected()) == len(rows) + 1
 
 
 def test_align_accepts_a_name_of_the_catalog(spark: SparkSession, named_table: Table) -> None:
@@ -367,7 +367,7 @@ def test_interrupted_alignment_continues_and_keeps_ids(
 
     assert done(rest) == planned[number:]
     assert_aligned(table, before)
-    assert table.rows("id, town, city, s") == ROWS
+    assert table.selected("id, town, city, s") == ROWS
 
 
 def untrack(table: Table) -> None:
@@ -390,7 +390,7 @@ def test_align_continues_when_another_call_runs_a_step(
 
     assert align(table).aligned
     assert_aligned(table)
-    assert table.rows("id, town, city, s") == ROWS
+    assert table.selected("id, town, city, s") == ROWS
 
 
 def test_align_continues_after_a_failed_removal_is_repaired(table: Table) -> None:
@@ -405,7 +405,7 @@ def test_align_continues_after_a_failed_removal_is_repaired(table: Table) -> Non
     align(table)
 
     assert_aligned(table)
-    assert table.rows("id, town, city, s") == ROWS
+    assert table.selected("id, town, city, s") == ROWS
 
 
 @pytest.mark.without("auto-compact")
@@ -431,7 +431,7 @@ def test_align_continues_after_a_failed_mapping_is_repaired(
 
     assert operations(table, version) == ["WRITE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES"]
     assert_aligned(table)
-    assert table.rows("id, town, city, s") == [*ROWS, (3, None, None, None)]
+    assert table.selected("id, town, city, s") == [*ROWS, (3, None, None, None)]
 
 
 def test_restore_between_statements_cancels_the_alignment(table: Table) -> None:
@@ -445,7 +445,7 @@ def test_restore_between_statements_cancels_the_alignment(table: Table) -> None:
     assert align(table).aligned
 
     assert_aligned(table)
-    assert table.rows("id, town, city, s") == ROWS
+    assert table.selected("id, town, city, s") == ROWS
 
 
 # Column ids.
@@ -504,7 +504,7 @@ def test_column_that_replaces_one_of_another_type_gets_a_new_id(table: Table) ->
     align(table, at_statement(2, lambda: table.overwrite("SELECT 'x' AS a, 3 AS c")))
 
     assert table.log.ids == {"a": 3, "c": 2}
-    assert table.rows() == [("x", 3)]
+    assert table.selected() == [("x", 3)]
 
 
 def test_ids_used_after_a_restored_version_are_not_reused(

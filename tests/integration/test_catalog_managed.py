@@ -137,7 +137,7 @@ def test_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> 
     managed.alter("DROP COLUMN `a b`")
     assert tracking.align_names(progress=None).aligned
 
-    assert managed.rows() == [(1, "x", 7)]
+    assert managed.selected() == [(1, "x", 7)]
     log = published(managed)
     assert {name: physical for name, (_, physical) in log.columns.items()} == {
         name: name for name in "abc"
@@ -158,7 +158,7 @@ def test_name_of_an_external_table_is_changed_by_its_path(external: Table) -> No
 
     assert tracking.align_names(progress=None).aligned
     assert external.log.columns["c"][1] == "c"
-    assert external.rows() == [(1, "Rome")]
+    assert external.selected() == [(1, "Rome")]
 
 
 # Errors.

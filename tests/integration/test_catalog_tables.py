@@ -40,7 +40,7 @@ def assert_dropped_and_added(table: Table) -> None:
     assert table.log.columns == {"a": (1, "a"), "b": (3, UUID)}
     assert table.log.max_column_id == 3
     assert table.log.written_columns() == ["a", UUID]
-    assert table.rows() == [(1, None), (2, 20)]
+    assert table.selected() == [(1, None), (2, 20)]
 
 
 # Refusals.
@@ -125,7 +125,7 @@ def test_table_dropped_and_created_again_has_the_flag_false(named_table: Table) 
     assert (named_table.log.at(0).flag, named_table.log.flag) == ("false", "false")
     assert named_table.log.columns == {"a": (1, "a"), "b": (2, "b")}
     assert named_table.log.written_columns() == ["a", "b"]
-    assert named_table.rows() == [(1, 10)]
+    assert named_table.selected() == [(1, 10)]
 
 
 # Statements that name the table instead of a path.
@@ -162,7 +162,7 @@ def test_create_as_select_uses_logical_names(by_name: Table, location: str) -> N
     assert (by_name.log.version, by_name.log.is_tracked, by_name.log.flag) == (0, True, "false")
     assert by_name.log.columns == {"a": (1, "a"), "b c": (2, "b c")}
     assert by_name.log.written_columns() == ["a", "b c"]
-    assert by_name.rows() == [(1, 10)]
+    assert by_name.selected() == [(1, 10)]
 
 
 @pytest.mark.without("auto-compact")
@@ -176,7 +176,7 @@ def test_evolving_write_uses_a_logical_name(
     assert (filled.log.is_tracked, filled.log.flag) == (True, "false")
     assert filled.log.columns == {"id": (1, "id"), "b": (2, "b"), "c": (3, "c")}
     assert filled.log.written_columns() == ["b", "c", "id"]
-    assert filled.rows() == [(1, 10, None), (2, 20, 200)]
+    assert filled.selected() == [(1, 10, None), (2, 20, 200)]
 
 
 def test_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
@@ -187,7 +187,7 @@ def test_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
     assert filled.log.columns == {"id": (1, "id"), "c": (3, UUID)}
     assert filled.log.max_column_id == 3
     assert filled.log.written_columns() == [UUID, "id"]
-    assert filled.rows() == [(2, 200)]
+    assert filled.selected() == [(2, 200)]
 
 
 @pytest.mark.matrix
@@ -203,7 +203,7 @@ def test_restore_by_name_to_before_an_add_sets_the_flag(filled: Table) -> None:
     assert (restored.columns, restored.max_column_id) == ({"id": (1, "id"), "b": (2, "b")}, 3)
     assert filled.log.columns["c"] == (4, UUID)
     assert filled.log.written_columns() == ["b", UUID, "id"]
-    assert filled.rows() == [(1, 10, None), (2, 20, 200)]
+    assert filled.selected() == [(1, 10, None), (2, 20, 200)]
 
 
 # Views, and the DeltaTable API.
@@ -223,7 +223,7 @@ def test_tracked_table_can_be_read_and_updated_through_a_view(
 
     assert (table.log.flag, table.log.columns) == ("true", {"a": (1, "a"), "c": (2, "b")})
     assert table.log.written_columns() == ["a", "b"]
-    assert seen == table.rows() == [(1, 11)]
+    assert seen == table.selected() == [(1, 11)]
 
 
 def test_deltatable_api_writes_under_the_physical_names(named_table: Table) -> None:
@@ -237,7 +237,7 @@ def test_deltatable_api_writes_under_the_physical_names(named_table: Table) -> N
 
     assert named_table.log.columns == {"a": (1, "a"), "c": (2, "b")}
     assert named_table.log.written_columns() == ["a", "b"]
-    assert named_table.rows() == [(1, 11)]
+    assert named_table.selected() == [(1, 11)]
 
 
 # A session catalog of a vendor that delegates to Delta's.

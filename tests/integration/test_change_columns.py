@@ -67,7 +67,7 @@ def test_changes_of_a_column_keep_the_flag_the_names_and_the_ids(table: Table, f
         assert table.log.ids == before.ids, change
         assert table.log.max_column_id == before.max_column_id, change
 
-    assert table.rows("b, a, s.y, s.x") == [("x", 1, 3, 2)]
+    assert table.selected("b, a, s.y, s.x") == [("x", 1, 3, 2)]
 
 
 def test_new_column_has_its_logical_name_after_a_change(table: Table) -> None:
@@ -79,7 +79,7 @@ def test_new_column_has_its_logical_name_after_a_change(table: Table) -> None:
 
     assert table.log.flag == "false"
     assert table.log.physical_names["c"] == "c"
-    assert table.rows("b, a, c") == [("x", 1, None)]
+    assert table.selected("b, a, c") == [("x", 1, None)]
 
 
 def test_cluster_by_keeps_the_flag_false(table: Table) -> None:
@@ -121,7 +121,7 @@ def test_replace_columns_by_the_same_keeps_the_flag_false(table: Table, columns:
     assert table.log.flag == "false"
     assert table.log.physical_names == before.physical_names
     assert table.log.ids == before.ids
-    assert table.rows("a, b, s.x, s.y") == [(1, "x", 2, 3)]
+    assert table.selected("a, b, s.x, s.y") == [(1, "x", 2, 3)]
 
 
 def test_replace_columns_by_more_gives_logical_names(table: Table) -> None:
@@ -134,7 +134,7 @@ def test_replace_columns_by_more_gives_logical_names(table: Table) -> None:
     assert table.log.flag == "false"
     assert table.log.physical_names["c"] == "c"
     assert table.log.physical_names["s.z"] == "z"
-    assert table.rows() == [(1, None, "x", (2, None, 3))]
+    assert table.selected() == [(1, None, "x", (2, None, 3))]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_replace_columns_by_fewer_sets_the_flag_in_that_commit(
     assert table.log.flag == "true"
     assert table.log.physical_names.items() < before.physical_names.items()
     assert table.log.max_column_id == before.max_column_id
-    assert table.rows() == rows
+    assert table.selected() == rows
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_column_added_in_the_commit_that_drops_one_has_a_uuid_name(
     assert table.log.flag == "true"
     assert is_uuid_name(table.log.physical_names[new])
     assert table.log.ids[new] == 6
-    assert table.rows() == rows
+    assert table.selected() == rows

@@ -51,7 +51,7 @@ def assert_continues(
     assert (table.log.is_tracked, table.log.flag) == (True, flag)
     assert table.log.columns == {**columns, "new": (max_id + 1, name)}
     assert table.log.written_columns() == sorted([*(name for _, name in columns.values()), name])
-    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+    assert table.selected() == [(1, 10, None), (2, 20, 200)]
 
 
 # Refusals.
@@ -69,7 +69,7 @@ def test_clone_with_other_columns_over_a_table_with_rows_is_refused(
         clone(source, table)
 
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a")})
-    assert table.rows() == [(2,)]
+    assert table.selected() == [(2,)]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_clone_over_a_table_of_another_mode_is_refused(
 
     assert table.log.commits == before.commits
     assert (table.log.is_tracked, table.log.flag) == (True, "false")
-    assert table.rows() == []
+    assert table.selected() == []
 
 
 # Clones that are new tables.
@@ -207,7 +207,7 @@ def test_clone_of_a_parquet_folder_is_mapped_with_logical_names(
     assert table.log.flag == "false"
     assert table.log.columns == {"a": (1, "a"), "b": (2, "b"), "new": (3, "new")}
     assert table.log.written_columns() == ["a", "b", "new"]
-    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+    assert table.selected() == [(1, 10, None), (2, 20, 200)]
 
 
 @pytest.mark.matrix
@@ -221,7 +221,7 @@ def test_clone_of_an_older_version_has_the_flag_of_that_version(
 
     assert (table.log.is_tracked, table.log.flag) == (True, "false")
     assert table.log.columns == {"a": (1, "a"), "b": (2, "b")}
-    assert table.rows() == [(1, 10)]
+    assert table.selected() == [(1, 10)]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_clone_of_an_untracked_table_is_tracked_only_by_its_own_property(
     tracked = asked_by == "property"
     assert (cloned.is_tracked, cloned.flag) == (tracked, flag if tracked else None)
     assert table.log.columns == columns
-    assert table.rows() == [(1, None), (2, 20)]
+    assert table.selected() == [(1, None), (2, 20)]
 
 
 def test_clone_is_not_tracked_only_because_mapped_tables_are_by_default(
@@ -281,7 +281,7 @@ def test_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
 
     assert (cloned.is_tracked, cloned.flag) == (True, "false")
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "new": (2, "new")})
-    assert table.rows() == [(1, None), (2, 20)]
+    assert table.selected() == [(1, None), (2, 20)]
 
 
 @pytest.mark.broken_table("flag_without_feature")

@@ -26,5 +26,5 @@ def test_tracked_table_is_changed_read_and_unmapped_by_compiled_queries(table: T
 
         unmap(table)
 
-        assert table.rows("d, b") == [(1, "x"), (2, "y")]
+        assert table.selected("d, b") == [(1, "x"), (2, "y")]
         assert table.log.written_columns() == ["b", "d"]

@@ -100,11 +100,11 @@ def test_replacement_does_not_reuse_physical_names(
 
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
     assert changed.log.columns == {"id": (1, "id"), "a": (4, UUID), "b": (5, UUID)}
-    assert changed.rows() in ([], [(7, "x", "y")])
+    assert changed.selected() in ([], [(7, "x", "y")])
     assert rows(changed.frame(before)) == [(1, "one"), (2, "two")]
     with changed.one_commit():
         changed.delta_table.restoreToVersion(before)
-    assert changed.rows() == [(1, "one"), (2, "two")]
+    assert changed.selected() == [(1, "one"), (2, "two")]
     assert (changed.log.flag, changed.log.columns) == ("true", {"id": (1, "id"), "c": (2, "a")})
 
 
@@ -120,7 +120,7 @@ def test_replacement_by_the_same_columns_keeps_the_flag(
 
     assert (clean.log.flag, clean.log.is_tracked) == ("false", True)
     assert clean.log.columns == {"id": (1, "id"), "a": (2, "a"), "b": (3, "b")}
-    assert clean.rows() in ([], [(7, "x", "y")])
+    assert clean.selected() in ([], [(7, "x", "y")])
 
 
 @EVERY_REPLACEMENT
@@ -159,7 +159,11 @@ def test_column_added_by_a_write_does_not_reuse_a_physical_name(
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
     now = {"id": (1, "id"), "c": (2, "a"), "a": (4, UUID), "b": (5, UUID)}
     assert changed.log.columns == now
-    assert changed.rows() == [(1, "one", None, None), (2, "two", None, None), (7, None, "x", "y")]
+    assert changed.selected() == [
+        (1, "one", None, None),
+        (2, "two", None, None),
+        (7, None, "x", "y"),
+    ]
 
 
 # Changes of rows by path, and the remaining rows.
@@ -228,7 +232,7 @@ def test_change_of_rows_keeps_flag_and_names(
 
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
     assert changed.log.physical_names == {"id": "id", "c": "a"}
-    assert changed.rows() == remaining
+    assert changed.selected() == remaining
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
@@ -242,7 +246,7 @@ def test_restore_by_name_keeps_the_flag(clean: Table, conf: SetConf, mode: str) 
 
     assert (clean.log.flag, clean.log.is_tracked) == ("true", True)
     assert clean.log.physical_names == {"id": "id", "a": "a", "b": "b"}
-    assert clean.rows() == [(1, "one", "old"), (2, "two", "old")]
+    assert clean.selected() == [(1, "one", "old"), (2, "two", "old")]
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
@@ -254,7 +258,7 @@ def test_builder_drops_the_feature_with_its_flag(changed: Table, conf: SetConf, 
 
     assert (changed.log.flag, changed.log.is_tracked) == (None, False)
     assert changed.log.physical_names == {"id": "id", "c": "a"}
-    assert changed.rows() == [(1, "one"), (2, "two")]
+    assert changed.selected() == [(1, "one"), (2, "two")]
 
 
 # Each creates a table with the columns of ROW.
@@ -269,9 +273,9 @@ FLAG_OF_A_USER = f"'{FLAG}' = 'false'"
 def assert_new(table: Table) -> None:
     assert (table.log.flag, table.log.is_tracked) == ("false", True)
     assert table.log.columns == {"id": (1, "id"), "a": (2, "a"), "b": (3, "b")}
-    assert table.rows() in ([], [(7, "x", "y")])
+    assert table.selected() in ([], [(7, "x", "y")])
     row(table).write.format("delta").mode("overwrite").save(str(table.path))
-    assert table.rows() == [(7, "x", "y")]
+    assert table.selected() == [(7, "x", "y")]
 
 
 @pytest.mark.parametrize("create", CREATIONS.values(), ids=CREATIONS)
@@ -363,10 +367,10 @@ def test_change_of_the_catalog_alone_commits_nothing(changed: Table, conf: SetCo
     with changed.no_commit():
         for statement in UNHEARD:
             changed.spark.sql(statement.format(t="named"))
-    assert changed.rows() == [(1, "one"), (2, "two")]
+    assert changed.selected() == [(1, "one"), (2, "two")]
 
     conf(MODE, "NONE")
-    assert changed.rows() == [(1, "one"), (2, "two")]
+    assert changed.selected() == [(1, "one"), (2, "two")]
     changed.alter("ADD COLUMN more INT")
     changed.alter("RENAME COLUMN c TO d")
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
@@ -482,4 +486,4 @@ def test_same_statements_follow_the_rules(changed: Table, conf: SetConf, mode: s
 
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
     assert changed.log.columns == {"id": (1, "id"), "c": (2, "a")}
-    assert changed.rows() == [(1, "new"), (2, "two")]
+    assert changed.selected() == [(1, "new"), (2, "two")]

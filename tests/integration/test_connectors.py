@@ -325,7 +325,7 @@ def test_stale_plan_by_path_is_refused_after_a_change_of_names(
     for use in uses:
         with named_table.refusal(STALE):
             use()
-    assert named_table.rows("a, d, b") == ROWS
+    assert named_table.selected("a, d, b") == ROWS
 
 
 @pytest.mark.parametrize("mode", ["AUTO", "NONE"])
@@ -349,7 +349,7 @@ def test_stale_plan_by_name_is_refused_after_a_change_of_names(
     for use in uses:
         with named_table.refusal(STALE):
             use()
-    assert named_table.rows("a, d, b") == ROWS
+    assert named_table.selected("a, d, b") == ROWS
 
 
 @pytest.mark.without("auto-compact")
@@ -369,7 +369,7 @@ def test_kernels_tables_are_read_by_their_current_names(named_table: Table, conf
         assert rows(frame.select("a", "d", "b")) == ROWS
     with named_table.one_commit():
         frames[0].write.format("delta").mode("append").save(str(named_table.path))
-    assert named_table.rows("a, d, b") == sorted([*ROWS, *ROWS])
+    assert named_table.selected("a, d, b") == sorted([*ROWS, *ROWS])
 
 
 @pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark keeps the version that it found")
@@ -423,7 +423,7 @@ def test_replacement_by_the_tables_own_rows_keeps_their_columns(
     if mode == "STRICT" and KEEPS_VERSION:
         # The plan reads its own version, and the REPLACE overwrites the later versions.
         assert error is None
-        assert named_table.rows("a, b, d") == ROWS
+        assert named_table.selected("a, b, d") == ROWS
         return
     if mode == "STRICT" and change is not rename:
         assert error is None

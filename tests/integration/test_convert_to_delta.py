@@ -85,7 +85,7 @@ def test_table_that_is_tracked_by_default_starts_with_the_flag_false(
     assert parquet.log.columns == {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x"), "b": (4, "b")}
     assert parquet.log.max_column_id == 4
     assert parquet.log.written_columns() == ["a", "b", "s.x"]
-    assert parquet.rows("a, s.x, b") == [(1, 2, None), (3, 4, 5)]
+    assert parquet.selected("a, s.x, b") == [(1, 2, None), (3, 4, 5)]
 
 
 def test_column_renamed_after_the_conversion_keeps_the_values_of_its_files(
@@ -104,7 +104,7 @@ def test_column_renamed_after_the_conversion_keeps_the_values_of_its_files(
     assert (parquet.log.flag, parquet.log.columns["b"]) == ("true", (1, "a"))
     assert parquet.log.columns["a"] == (4, UUID)
     assert parquet.log.written_columns() == ["a", UUID, "s.x"]
-    assert parquet.rows("b, s.x, a") == [(1, 2, None), (3, 4, 5)]
+    assert parquet.selected("b, s.x, a") == [(1, 2, None), (3, 4, 5)]
 
 
 def test_partitioned_folder_is_converted_and_tracked(table: Table, conf: SetConf) -> None:
@@ -121,7 +121,7 @@ def test_partitioned_folder_is_converted_and_tracked(table: Table, conf: SetConf
     assert converted.metadata["partitionColumns"] == ["p"]
     assert (table.log.flag, table.log.columns) == ("true", {"a": (1, "a"), "q": (2, "p")})
     assert table.log.actions("add")[0]["partitionValues"] == {"p": "4"}
-    assert table.rows() == [(1, 2), (3, 4)]
+    assert table.selected() == [(1, 2), (3, 4)]
 
 
 def test_table_of_the_catalog_is_mapped_after_its_conversion(named_table: Table) -> None:
@@ -141,7 +141,7 @@ def test_table_of_the_catalog_is_mapped_after_its_conversion(named_table: Table)
     assert named_table.log.flag == "true"
     assert named_table.log.columns == {"b": (1, "a"), "p": (2, "p"), "a": (3, UUID)}
     assert named_table.log.written_columns() == ["a", UUID, "p"]
-    assert named_table.rows() == [(1, 2, None), (3, 4, 5)]
+    assert named_table.selected() == [(1, 2, None), (3, 4, 5)]
 
 
 def test_conversion_of_a_delta_table_changes_nothing(table: Table, conf: SetConf) -> None:

@@ -155,7 +155,7 @@ def test_mapped_table_starts_with_the_flag_false_and_logical_names(table: Table,
         "s.t.y",
         "s.x",
     ]
-    assert table.rows("a, s.t.y, r[0].x, map_values(m)[0][0].y") == [
+    assert table.selected("a, s.t.y, r[0].x, map_values(m)[0][0].y") == [
         (1, 3, 4, 6),
         (None, None, None, None),
     ]
@@ -176,7 +176,7 @@ def test_new_table_has_flag_ids_and_logical_names_in_the_first_commit(
     assert table.log.written_columns() == ["a", "r.element", "s.x y"]
     if mode == "id":
         assert table.log.parquet_field_ids() == {"a": 1, "s": 2, "s.x y": 3, "r": 4}
-    assert table.rows("a, s.`x y`, r[0]") == [(1, 2, 3)]
+    assert table.selected("a, s.`x y`, r[0]") == [(1, 2, 3)]
 
 
 @routes.each(CREATIONS)
@@ -193,7 +193,7 @@ def test_new_unmapped_table_has_the_flag_false_and_logical_names_when_mapped_lat
     assert files.written_columns() == ["a", "r.element", "s.x"]
     assert table.log.flag == "false"
     assert table.log.columns == {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x"), "r": (4, "r")}
-    assert table.rows("a, s.x, r[0]") == [(1, 2, 3)]
+    assert table.selected("a, s.x, r[0]") == [(1, 2, 3)]
 
 
 @pytest.mark.parametrize("feature", [FEATURE.lower(), FEATURE.upper()])
@@ -457,7 +457,7 @@ def test_create_table_like_of_a_table_whose_flag_is_false(named_table: Table, co
     assert copy.log.flag == "false"
     assert copy.log.physical_names["s.y"] == "y"
     assert copy.log.written_columns() == ["a", "s.x", "s.y"]
-    assert copy.rows("a, s.x, s.y") == [(1, 2, 3)]
+    assert copy.selected("a, s.x, s.y") == [(1, 2, 3)]
 
 
 def test_create_table_like_of_a_table_whose_flag_is_true(named_table: Table, copy: Table) -> None:

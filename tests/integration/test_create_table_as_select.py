@@ -51,7 +51,7 @@ def test_partitioned_table_has_logical_names_in_its_partition_values(table: Tabl
     assert (table.log.version, table.log.flag) == (0, "false")
     assert table.log.columns == {"a": (1, "a"), "p q": (2, "p q")}
     assert table.log.actions("add")[0]["partitionValues"] == {"p q": "2"}
-    assert table.rows() == [(1, 2)]
+    assert table.selected() == [(1, 2)]
 
 
 def test_columns_of_a_mapped_source_get_new_ids_and_names(
@@ -68,7 +68,7 @@ def test_columns_of_a_mapped_source_get_new_ids_and_names(
     assert table.log.columns == {"d": (1, "d"), "c": (2, "c")}
     assert table.log.max_column_id == 2
     assert table.log.written_columns() == ["c", "d"]
-    assert table.rows() == [(2, 3)]
+    assert table.selected() == [(2, 3)]
 
 
 # Defaults of the session.
@@ -90,4 +90,4 @@ def test_plain_write_creates_a_tracked_table_when_sessions_defaults_have_the_fea
 
     assert (table.log.version, table.log.is_tracked, table.log.flag) == (0, True, "false")
     assert (table.log.columns, table.log.written_columns()) == ({"a": (1, "a")}, ["a"])
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]

@@ -24,7 +24,7 @@ def test_drop_sets_the_flag_in_the_commit_of_the_drop(table: Table, mode: str) -
     assert table.log.flag == "true"
     assert table.log.physical_names == {"a": "a"}
     assert table.log.actions("add") == table.log.actions("remove") == []
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]
     assert table.spark.sql(f"SELECT b FROM {table.name} VERSION AS OF 1").collect() == [("x",)]
 
 
@@ -37,7 +37,7 @@ def test_drop_of_several_columns_sets_the_flag_in_one_commit(table: Table) -> No
 
     assert table.log.flag == "true"
     assert table.log.physical_names == {"b": "b", "s": "s", "s.y": "y"}
-    assert table.rows() == [(2, (5,))]
+    assert table.selected() == [(2, (5,))]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_drop_of_a_nested_field_sets_the_flag(table: Table, columns: str, droppe
     assert table.log.physical_names == {
         path: name for path, name in before.physical_names.items() if path != dropped
     }
-    assert table.rows() == []
+    assert table.selected() == []
 
 
 def test_flag_is_true_after_further_drops(table: Table) -> None:
@@ -85,4 +85,4 @@ def test_drop_of_a_column_that_no_file_has_sets_the_flag(table: Table) -> None:
         table.alter("DROP COLUMN b")
 
     assert table.log.flag == "true"
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]

@@ -95,7 +95,10 @@ def test_new_nested_fields_have_their_logical_names(table: Table, route: Route) 
     assert sorted(table.log.ids.values()) == list(range(1, 9))
     assert table.log.max_column_id == 8
     assert table.log.written_columns() == ["id", "r.element.x", "r.element.y", "s.x", "s.y.z"]
-    assert table.rows("id, s.x, s.y.z, r[0].x, r[0].y") == [(1, 1, None, 2, None), (2, 3, 4, 5, 6)]
+    assert table.selected("id, s.x, s.y.z, r[0].x, r[0].y") == [
+        (1, 1, None, 2, None),
+        (2, 3, 4, 5, 6),
+    ]
 
 
 @routes.each({name: WRITES[name] for name in ("MERGE WITH SCHEMA EVOLUTION", "df.write.save")})
@@ -114,7 +117,7 @@ def test_type_that_widens_keeps_name_id_and_flag(table: Table, route: Route) -> 
     assert (table.log.fields["a"].type, table.log.fields["s.x"].type) == ("long", "integer")
     assert table.log.max_column_id == 6
     assert table.log.written_columns() == ["a", "b", "id", "s.x", "s.y"]
-    assert table.rows("id, a, s.x, s.y, b") == [
+    assert table.selected("id, a, s.x, s.y, b") == [
         (1, 10, 2, None, None),
         (2, 3000000000, 70000, 1, 5),
     ]
@@ -216,4 +219,4 @@ def test_new_column_of_an_old_name_has_a_uuid_name_and_no_old_data(
     assert table.log.written_columns() == ["a", UUID, "id", f"s.{UUID}", "s.x"]
     kept = [(1, 10, 3, None, None), (2, 20, 5, None, None)][: 1 if route.updates else 2]
     new_rows = [(2, 21, 7, 8, 22), (3, 30, 9, 10, 33)]
-    assert table.rows("id, c, s.x, s.y, a") == sorted([*kept, *new_rows], key=repr)
+    assert table.selected("id, c, s.x, s.y, a") == sorted([*kept, *new_rows], key=repr)

@@ -70,7 +70,7 @@ def test_removal_by_copy_names_its_version_and_the_failure(
     fails_after_commit(table, table.remove_mapping, OPERATION)
 
     assert counts(table.log) == (0, 1, 0)
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_metadata_only_removal_names_its_version_and_the_failure(
@@ -85,7 +85,7 @@ def test_metadata_only_removal_names_its_version_and_the_failure(
     assert "delta.columnMapping.mode" not in table.log.configuration or (
         table.log.configuration["delta.columnMapping.mode"] == "none"
     )
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 @PURGES
@@ -100,7 +100,7 @@ def test_purge_names_its_version_and_the_failure(
 
     (copy,) = data_files(table.path) - before
     assert set(live(table.log)) == {copy.relative_to(table.path).as_posix()}
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_align_names_names_the_failure_and_resumes(
@@ -116,4 +116,4 @@ def test_align_names_names_the_failure_and_resumes(
 
     table.log.append_properties({STATISTICS: "true"})
     assert usage.align_names().aligned
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]

@@ -155,7 +155,7 @@ def test_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
     assert (widened.fields["a"].type, widened.fields["s.x"].type) == ("long", "integer")
     assert (table.log.flag, table.log.columns["b"]) == ("true", (1, "a"))
     assert table.log.written_columns() == ["a", "s.x"]
-    assert table.rows("b, s.x") == [(1, 2), (3000000000, 70000)]
+    assert table.selected("b, s.x") == [(1, 2), (3000000000, 70000)]
 
 
 @pytest.mark.matrix
@@ -178,7 +178,7 @@ def test_rewrite_that_drops_type_widening_keeps_names_ids_and_flag(table: Table)
     assert_each_commit(table, since, dropped.version, "false", columns)
     assert rewritten.written_columns() == ["a", "s.x"]
     assert (table.log.flag, table.log.columns) == ("false", {**columns, "b": (4, "b")})
-    assert table.rows("a, s.x, b") == [(1, 2, None)]
+    assert table.selected("a, s.x, b") == [(1, 2, None)]
 
 
 # Features of files and rows.
@@ -206,7 +206,7 @@ def test_deletion_vectors_survive_an_add_and_a_rename(table: Table) -> None:
 
 
 def row_ids_of(table: Table) -> dict[Any, Any]:
-    rows: list[Any] = table.rows("a, _metadata.row_id")
+    rows: list[Any] = table.selected("a, _metadata.row_id")
     return dict(rows)
 
 
@@ -258,7 +258,7 @@ def test_row_tracking_that_is_enabled_later_fills_in_ids_without_a_change_of_col
     written = {physical for _, physical in table.log.columns.values()}
     assert written <= set(table.log.written_columns())
     assert sorted(row_ids.values()) == [0, 1]
-    assert table.rows("a, d, _metadata.row_id") == [(1, 2, row_ids[1]), (2, None, row_ids[2])]
+    assert table.selected("a, d, _metadata.row_id") == [(1, 2, row_ids[1]), (2, None, row_ids[2])]
 
 
 @pytest.mark.without("row-tracking")
@@ -350,7 +350,7 @@ def test_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) 
         **nested_ids("m"),
         **nested_ids("r"),
     }
-    assert table.rows("a, q[0], m[3], r[0]") == [(1, 2, 4, 5)]
+    assert table.selected("a, q[0], m[3], r[0]") == [(1, 2, 4, 5)]
 
 
 def test_files_in_id_mode_keep_ids_through_a_rename_and_a_drop(table: Table) -> None:
@@ -390,4 +390,4 @@ def test_everything_at_once_keeps_the_flag_until_the_first_rename(table: Table) 
     assert (before.flag, before.physical_names) == ("false", names)
     assert before.max_column_id == 5
     assert (table.log.flag, table.log.columns["d"]) == ("true", (5, "c"))
-    assert table.rows("a, g, b, d") == [(1, 2, 10, 5)]
+    assert table.selected("a, g, b, d") == [(1, 2, 10, 5)]

@@ -88,7 +88,7 @@ def footers(table: Table) -> list[ParquetFile]:
 
 def test_exact_dry_run_returns_the_counts_of_the_removal(table: Table) -> None:
     with_files_of_others(table)
-    rows = table.rows("a, b")
+    rows = table.selected("a, b")
 
     (first, *_) = UsageTracking.forName(table.spark, table.name).remove_column_mapping(
         dry_run=True, exact=True
@@ -100,7 +100,7 @@ def test_exact_dry_run_returns_the_counts_of_the_removal(table: Table) -> None:
     log = unmap(table)
 
     assert counted == list(counts(log)) == [0, 4, 3]
-    assert table.rows("a, b") == rows
+    assert table.selected("a, b") == rows
     written = footers(table)
     assert {len(file.leaves()) for file in written} == {2}
     writers = {file.footer[CREATED_BY].split(b" version")[0] for file in written}
@@ -111,7 +111,7 @@ def test_exact_dry_run_returns_the_counts_of_the_removal(table: Table) -> None:
 @PURGES
 def test_purge_copies_the_same_files(table: Table) -> None:
     with_files_of_others(table)
-    rows = table.rows("a, b")
+    rows = table.selected("a, b")
 
     purge(table)
 
@@ -121,7 +121,7 @@ def test_purge_copies_the_same_files(table: Table) -> None:
     assert copied(table.log) == 4
     names = [file.footer[CREATED_BY] for file in footers(table)]
     assert sum(b"Photon" in name for name in names) == 2
-    assert table.rows("a, b") == rows
+    assert table.selected("a, b") == rows
 
 
 def purge(table: Table) -> None:

@@ -83,12 +83,12 @@ def test_removal_reads_what_delta_reads(table: Table, style: Callable[[Lines], s
     renamed(table)
 
     with written(table, 1, style):
-        assert table.rows("c, b") == [(1, "x"), (2, "y")]
+        assert table.selected("c, b") == [(1, "x"), (2, "y")]
         table.remove_mapping()
 
     assert table.log.operation == OPERATION
     assert counts(table.log) == (0, 1, 0)
-    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+    assert table.selected("c, b") == [(1, "x"), (2, "y")]
 
 
 @pytest.mark.every_variant
@@ -120,7 +120,7 @@ def test_align_names_reads_what_delta_reads(table: Table) -> None:
 
     assert aligned
     assert table.log.physical_names == {"c": "c", "b": "b", "g": "g"}
-    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+    assert table.selected("c, b") == [(1, "x"), (2, "y")]
 
 
 @PURGES
@@ -156,7 +156,7 @@ def test_removal_continues_after_a_conflict_that_delta_cannot_read(
     assert error is None
     assert table.log.operation == OPERATION
     assert counts(table.log) == (0, 2, 0)
-    assert table.rows("c, b") == [(1, "x"), (2, "y"), (9, "z")]
+    assert table.selected("c, b") == [(1, "x"), (2, "y"), (9, "z")]
     assert {file.name for file in data_files(table.path)} >= set(live(table.log))
 
 

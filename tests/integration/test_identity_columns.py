@@ -73,7 +73,7 @@ def test_append_may_count_identities_and_add_a_column_in_one_commit(
     assert table.log.columns["b"] == (4, name)
     assert table.log.max_column_id == 4
     assert {"i", "a", name} <= set(table.log.written_columns())
-    assert table.rows("i, a, b") == [(1, 1, 2), (2, 3, 4)]
+    assert table.selected("i, a, b") == [(1, 1, 2), (2, 3, 4)]
 
 
 @pytest.mark.parametrize("drop", [False, True])
@@ -102,7 +102,7 @@ def test_append_may_count_identities_and_add_columns_at_every_level(
     assert table.log.columns == {**old, **new}
     assert table.log.max_column_id == 8
     assert table.log.written_columns() == written
-    assert table.rows("i, s.x, s.y, t.u, t.v[0]") == [(1, 1, 2, 3, 4)]
+    assert table.selected("i, s.x, s.y, t.u, t.v[0]") == [(1, 1, 2, 3, 4)]
 
 
 def test_each_write_that_counts_keeps_flag_ids_and_names(table: Table) -> None:

@@ -97,7 +97,7 @@ def shape(value: Any) -> Any:
 
 def test_purge_copies_files_without_the_dropped_column(table: Table) -> None:
     dropped(table)
-    rows = table.rows("c, b")
+    rows = table.selected("c, b")
     before = table.log
 
     with table.one_commit():
@@ -127,7 +127,7 @@ def test_purge_copies_files_without_the_dropped_column(table: Table) -> None:
         assert add["size"] == local(table.path, add["path"]).stat().st_size
     assert log.metadata == before.metadata
     assert_checksum_holds(log)
-    assert table.rows("c, b") == rows
+    assert table.selected("c, b") == rows
 
 
 def test_purge_returns_and_logs_the_same_metrics_as_delta(table: Table) -> None:
@@ -173,14 +173,14 @@ def test_setting_decides_between_copies_and_rewrite(
     table: Table, properties: tuple[str, ...], value: str | None, copies: int
 ) -> None:
     dropped(table, *properties)
-    rows = table.rows("c, b")
+    rows = table.selected("c, b")
 
     with session_conf(table.spark, {PURGE_SETTING: value} if value else {}), table.one_commit():
         purge(table)
 
     assert copied(table.log) == copies
     assert len(columns_in_files(table.log)) == 2
-    assert table.rows("c, b") == rows
+    assert table.selected("c, b") == rows
 
 
 def test_purge_fails_when_the_setting_is_invalid(table: Table) -> None:
@@ -209,7 +209,7 @@ def test_delta_rewrites_files_with_deletion_vectors(table: Table) -> None:
     assert row.metrics.deletionVectorStats.numDeletionVectorRowsRemoved == 1
     assert not any("deletionVector" in add for add in live(log).values())
     assert columns_in_files(log) == {"a", "b"}
-    assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y")]
+    assert table.selected("c, b") == [(1, "x"), (2, "x"), (3, "y")]
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
@@ -225,7 +225,7 @@ def test_delta_rewrites_files_without_row_counts_when_iceberg_compatible(table: 
     assert (len(added(log)), copied(log)) == (2, 1)
     assert all(json.loads(add["stats"])["numRecords"] == 2 for add in added(log))
     assert len(columns_in_files(log)) == 2
-    assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y"), (4, "y")]
+    assert table.selected("c, b") == [(1, "x"), (2, "x"), (3, "y"), (4, "y")]
 
 
 @pytest.mark.without("row-tracking")
@@ -238,7 +238,7 @@ def test_drop_feature_deletion_vectors_copies_files(table: Table) -> None:
     (reorg,) = (v for v in range(table.log.version + 1) if table.log.at(v).operation == "REORG")
     assert copied(table.log.at(reorg)) == 1
     assert columns_in_files(table.log) == {"a", "b"}
-    assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y")]
+    assert table.selected("c, b") == [(1, "x"), (2, "x"), (3, "y")]
 
 
 def test_purge_copies_only_the_partitions_of_a_predicate(table: Table) -> None:
@@ -259,7 +259,7 @@ def test_purge_copies_only_the_partitions_of_a_predicate(table: Table) -> None:
     with table.one_commit():
         purge(table)
     assert columns_in_files(table.log) - {"p"} == {"a"}
-    assert table.rows("a, q") == [(1, "a%2F b=ü"), (1, "one")]
+    assert table.selected("a, q") == [(1, "a%2F b=ü"), (1, "one")]
 
 
 def test_purge_drops_fields_at_every_level(table: Table) -> None:
@@ -271,14 +271,14 @@ def test_purge_drops_fields_at_every_level(table: Table) -> None:
     insert_one_file(table, f"(1, {point}, array({point}), map('k', {point}))")
     for path in ("s.x", "l.element.x", "m.value.x"):
         table.alter(f"DROP COLUMN {path}")
-    rows = table.rows("a, s.y, l[0].y, m['k'].y")
+    rows = table.selected("a, s.y, l[0].y, m['k'].y")
 
     with table.one_commit():
         purge(table)
 
     assert copied(table.log) == 1
     assert not [name for name in table.log.parquet_columns() if name.endswith(".x")]
-    assert table.rows("a, s.y, l[0].y, m['k'].y") == rows == [(1, 2, 2, 2)]
+    assert table.selected("a, s.y, l[0].y, m['k'].y") == rows == [(1, 2, 2, 2)]
 
 
 def test_delta_rewrites_a_file_when_every_field_of_a_struct_was_dropped(table: Table) -> None:
@@ -288,13 +288,13 @@ def test_delta_rewrites_a_file_when_every_field_of_a_struct_was_dropped(table: T
     table.alter("DROP COLUMN s.x")
     insert_one_file(table, "(3, named_struct('y', 4))")
     table.alter("ADD COLUMN b INT")
-    rows = table.rows("a, s.y, b")
+    rows = table.selected("a, s.y, b")
 
     with table.one_commit():
         purge(table)
 
     assert (len(added(table.log)), copied(table.log)) == (1, 0)
-    assert table.rows("a, s.y, b") == rows
+    assert table.selected("a, s.y, b") == rows
 
 
 def test_purge_keeps_row_ids(table: Table) -> None:
@@ -338,7 +338,7 @@ def test_vacuum_removes_copies_of_a_partition_with_a_hidden_name(table: Table) -
     table.vacuum_at_once()
 
     assert {file.name for file in data_files(table.path)} == live_names(table)
-    assert table.rows("a, pp") == [(2, "y")]
+    assert table.selected("a, pp") == [(2, "y")]
 
 
 @pytest.mark.without("row-tracking")
@@ -367,7 +367,7 @@ def test_purge_keeps_the_tags_of_clustered_files(table: Table) -> None:
         before["clusteringProvider"],
     )
     assert len(columns_in_files(table.log)) == 2
-    assert table.rows("a, b") == [(1, "x"), (2, "y")]
+    assert table.selected("a, b") == [(1, "x"), (2, "y")]
 
 
 @made_once
@@ -502,7 +502,7 @@ def test_purge_fails_when_restore_restored_the_column(table: Table) -> None:
 
     assert "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS" in str(error)
     assert table.log.operation == "RESTORE"
-    assert table.rows("a, b, d") == [(1, "x", 7)]
+    assert table.selected("a, b, d") == [(1, "x", 7)]
     assert not copies_on_disk(table)
 
 

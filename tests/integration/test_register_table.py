@@ -45,7 +45,7 @@ def free_name(spark: SparkSession) -> Iterator[None]:
 
 
 def assert_registered(table: Table) -> None:
-    assert Table(table.spark, table.path, NAME).rows() == [(1, "x")]
+    assert Table(table.spark, table.path, NAME).selected() == [(1, "x")]
     [property] = table.spark.sql(f"SHOW TBLPROPERTIES {NAME} ('{FLAG}')").collect()
     assert property.value == table.log.flag
 
@@ -118,7 +118,7 @@ def test_script_may_run_again_by_path(at_location: Table, properties: str) -> No
             f" TBLPROPERTIES ({properties})"
         )
 
-    assert at_location.rows() == [(1, "x")]
+    assert at_location.selected() == [(1, "x")]
 
 
 def test_script_may_run_again_after_the_table_was_dropped_from_the_catalog(

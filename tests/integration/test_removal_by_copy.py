@@ -81,7 +81,7 @@ def test_every_way_copies_the_files_of_a_used_table(
     assert "delta.columnMapping.maxColumnId" not in commit.configuration
     assert ("columnMapping" in table.log.writer_features) == (remove_mapping in (unmap, by_unset))
     assert rows_in_files(table.log) == [{"c": 1, "b": "x"}, {"c": 2, "b": "y"}]
-    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+    assert table.selected("c, b") == [(1, "x"), (2, "y")]
 
 
 @pytest.mark.without("auto-compact")
@@ -98,7 +98,7 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
     table.alter("RENAME COLUMN b TO c")
     (late,) = (action for action in table.log.at(table.log.version - 1).actions("add"))
     # Releases of Spark differ: a struct without a field in the file may be null.
-    rows = table.rows("a, s.z, s IS NULL, c")
+    rows = table.selected("a, s.z, s IS NULL, c")
     assert [row[0] for row in rows] == [1, 2, 3, 4, 5]
     assert rows[-1] == (5, 6, False, 7)
 
@@ -106,7 +106,7 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
 
     assert counts(log) == (0, 1, 2)
     assert late["path"] in {action["path"] for action in log.actions("remove")}
-    assert table.rows("a, s.z, s IS NULL, c") == rows
+    assert table.selected("a, s.z, s IS NULL, c") == rows
 
 
 @pytest.mark.without("auto-compact")
@@ -125,7 +125,7 @@ def test_removal_keeps_files_with_logical_names_only(table: Table) -> None:
     assert counts(log) == (1, 1, 0)
     assert clean < set(log.live_files)
     assert not clean & {action["path"] for action in log.actions("add")}
-    assert table.rows() == [(1,), (2,)]
+    assert table.selected() == [(1,), (2,)]
 
 
 def test_removal_keeps_all_files_when_their_names_are_logical(table: Table) -> None:
@@ -138,7 +138,7 @@ def test_removal_keeps_all_files_when_their_names_are_logical(table: Table) -> N
 
     assert counts(log) == (1, 0, 0)
     assert log.actions("add") == log.actions("remove") == []
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_file_with_statistics_of_an_unknown_column_is_copied(table: Table) -> None:
@@ -155,7 +155,7 @@ def test_file_with_statistics_of_an_unknown_column_is_copied(table: Table) -> No
     assert counts(log) == (0, 1, 0)
     (copy,) = log.actions("add")
     assert copy["stats"] == '{"numRecords":1,"minValues":{"a":1},"maxValues":{"a":1}}'
-    assert table.rows() == [(1, None)]
+    assert table.selected() == [(1, None)]
 
 
 def test_file_with_statistics_formatted_by_another_writer_is_kept(table: Table) -> None:
@@ -184,7 +184,7 @@ def test_drop_feature_succeeds_when_files_lack_a_renamed_column(table: Table) ->
     table.alter("DROP FEATURE columnMapping")
 
     assert "columnMapping" not in table.log.writer_features
-    assert table.rows("a, c") == [(1, None)]
+    assert table.selected("a, c") == [(1, None)]
 
 
 @pytest.mark.broken_table("partition_values", "values_changed")
@@ -204,11 +204,11 @@ def test_partition_values_under_unknown_keys_are_not_read_after_removal(
     (add,) = table.log.actions("add")
     table.alter("RENAME COLUMN p TO q")
     table.log.append_foreign({"add": {**add, "partitionValues": written, "dataChange": False}})
-    assert table.rows("a, q") == [(5, read)]
+    assert table.selected("a, q") == [(5, read)]
 
     unmap(table)
 
-    assert table.rows("a, q") == [(5, read)]
+    assert table.selected("a, q") == [(5, read)]
 
 
 def test_file_with_unreadable_statistics_is_rewritten(table: Table) -> None:
@@ -221,7 +221,7 @@ def test_file_with_unreadable_statistics_is_rewritten(table: Table) -> None:
     log = unmap(table)
 
     assert counts(log) == (0, 0, 1)
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_removal_from_an_empty_table_succeeds(table: Table) -> None:
@@ -229,9 +229,9 @@ def test_removal_from_an_empty_table_succeeds(table: Table) -> None:
     table.alter("DROP COLUMN b")
 
     assert counts(unmap(table)) == (0, 0, 0)
-    assert table.rows() == []
+    assert table.selected() == []
     table.insert("(1)")
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]
 
 
 def test_file_without_rows_is_copied(table: Table) -> None:
@@ -257,7 +257,7 @@ def test_file_without_rows_is_copied(table: Table) -> None:
 
     assert counts(log) == (0, 2, 0)
     assert '{"numRecords":0}' in {action["stats"] for action in log.actions("add")}
-    assert table.rows() == [(1, 2)]
+    assert table.selected() == [(1, 2)]
 
 
 @pytest.mark.matrix
@@ -270,7 +270,7 @@ def test_file_whose_columns_were_all_dropped_keeps_its_rows(table: Table) -> Non
     log = unmap(table)
 
     assert counts(log) == (0, 0, 1)
-    assert table.rows() == [(None,), (None,)]
+    assert table.selected() == [(None,), (None,)]
 
 
 # The settings.
@@ -312,7 +312,7 @@ def test_tracked_table_is_rewritten_when_the_setting_is_rewrite(table: Table) ->
         log = unmap(table)
 
     assert_by_delta(log)
-    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+    assert table.selected("c, b") == [(1, "x"), (2, "y")]
 
 
 def test_untracked_table_is_copied_when_the_setting_is_copy(table: Table) -> None:
@@ -326,7 +326,7 @@ def test_untracked_table_is_copied_when_the_setting_is_copy(table: Table) -> Non
     assert log.flag is None
     assert not log.is_tracked
     assert log.parquet_columns() == ["a", "b"]
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_untracked_table_is_rewritten_by_delta(table: Table) -> None:
@@ -340,7 +340,7 @@ def test_untracked_table_is_rewritten_by_delta(table: Table) -> None:
     (add,) = log.actions("add")
     assert "deletionVector" not in add
     assert len(log.actions("remove")) == 1
-    assert table.rows() == [(2, "y")]
+    assert table.selected() == [(2, "y")]
 
 
 @pytest.mark.matrix
@@ -369,4 +369,4 @@ def test_second_removal_changes_no_file(table: Table, conf: SetConf, features: l
     table.remove_mapping()
 
     assert table.log.live_files == files
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]

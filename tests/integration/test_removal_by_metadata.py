@@ -83,7 +83,7 @@ def test_mode_in_another_letter_case_is_refused(table: Table, change: str, colum
         table.alter(change)
 
     assert table.log.columns == {column: (1, "a")}
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]
 
 
 def test_removal_is_refused_when_the_rules_are_unavailable(
@@ -145,7 +145,7 @@ def test_rows_can_be_written_after_removal(table: Table) -> None:
     table.insert("(2, 'y')")
     table.alter("ADD COLUMN c INT")
 
-    assert table.rows() == [(1, "x", None), (2, "y", None)]
+    assert table.selected() == [(1, "x", None), (2, "y", None)]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_removal_is_metadata_only_with_other_features(table: Table, properties: 
     unmap(table)
 
     assert_metadata_only(table.log)
-    assert table.rows() == [(1, "x"), (3, "z")]
+    assert table.selected() == [(1, "x"), (3, "z")]
 
 
 def test_removal_is_metadata_only_with_partitions_in_id_mode(table: Table) -> None:
@@ -176,7 +176,7 @@ def test_removal_is_metadata_only_with_partitions_in_id_mode(table: Table) -> No
     unmap(table)
 
     assert_metadata_only(table.log)
-    assert table.rows() == [(1, "x"), (2, "y")]
+    assert table.selected() == [(1, "x"), (2, "y")]
     assert table.spark.sql(f"SELECT a FROM {table.name} WHERE p = 'y'").collect() == [(2,)]
 
 
@@ -192,7 +192,7 @@ def test_removal_is_metadata_only_with_clustering(table: Table) -> None:
     table.spark.sql(f"OPTIMIZE {table.name}")
 
     assert_metadata_only(table.log.at(2))
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_older_versions_are_readable_and_restorable_after_metadata_only_removal(
@@ -205,7 +205,7 @@ def test_older_versions_are_readable_and_restorable_after_metadata_only_removal(
     unmapped = table.log.version
     table.restore(1)
 
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
     for version in (1, unmapped):
         assert_df_equality(table.frame(version), table.frame())
     assert table.log.physical_names == {"a": "a", "b": "b"}
@@ -242,7 +242,7 @@ def test_mapping_can_be_enabled_and_removed_again(table: Table) -> None:
     by_unset(table)
 
     assert_metadata_only(table.log)
-    assert table.rows() == [(1, "x", None), (2, "y", 3)]
+    assert table.selected() == [(1, "x", None), (2, "y", 3)]
 
 
 # Removal by copies or by Delta's rewrite.
@@ -257,7 +257,7 @@ def test_files_of_a_table_with_a_dropped_column_are_replaced_when_names_agree(ta
     table.alter("ADD COLUMN b STRING")
 
     assert_written_anew(table.log)
-    assert table.rows() == [(1, None)]
+    assert table.selected() == [(1, None)]
 
 
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
@@ -283,7 +283,7 @@ def test_files_with_other_names_are_replaced_when_the_flag_is_false(table: Table
     unmap(table)
 
     assert_written_anew(table.log)
-    assert table.rows("s.x") == [(1,)]
+    assert table.selected("s.x") == [(1,)]
 
 
 @pytest.mark.broken_table("feature_lost", "flag_without_feature")
@@ -304,4 +304,4 @@ def test_stale_flag_of_a_clone_made_without_tracking_is_ignored(
     clone.alter("ADD COLUMN b STRING")
 
     assert_written_anew(clone.log)
-    assert clone.rows() == [(1, None)]
+    assert clone.selected() == [(1, None)]

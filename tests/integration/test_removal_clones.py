@@ -58,7 +58,7 @@ def clone(source: Table, tmp_path: Path) -> Table:
 
 
 def row_ids(table: Table) -> list[tuple[object, ...]]:
-    return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
+    return table.selected("*, _metadata.row_id, _metadata.row_commit_version")
 
 
 def move_away(table: Table) -> None:

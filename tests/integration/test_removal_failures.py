@@ -171,7 +171,7 @@ def test_removal_skips_no_row_when_the_session_ignores_corrupt_files(
 
     file.write_bytes(content)
     assert unmap(table)
-    assert table.rows("b") == [("x",), ("y",)]
+    assert table.selected("b") == [("x",), ("y",)]
 
 
 def test_removal_refused_by_delta_writes_no_file(table: Table) -> None:
@@ -242,7 +242,7 @@ def test_columns_with_the_same_id_are_copied_in_mode_name(table: Table) -> None:
     log = unmap(table)
 
     assert counts(log) == (0, 1, 0)
-    assert table.rows("c, b") == [(1, 2)]
+    assert table.selected("c, b") == [(1, 2)]
     assert table.frame().where("b = 2").count() == 1
 
 

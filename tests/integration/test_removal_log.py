@@ -138,7 +138,7 @@ def test_dropped_column_and_a_new_column_of_its_name_are_distinguished(table: Ta
 
     lowest = [exact(add["stats"])["minValues"] for add in log.actions("add")]
     assert sorted(lowest, key=len) == [{"s": {"y": "3"}}, {"s": {"y": "5", "x": "6"}, "a": "7"}]
-    assert table.rows("a, s.x, s.y") == [(7, 6, 5), (None, None, 3)]
+    assert table.selected("a, s.x, s.y") == [(7, 6, 5), (None, None, 3)]
 
 
 @pytest.mark.parametrize("stats", [None, *in_matrix("", "{}")])
@@ -187,7 +187,7 @@ def test_statistics_in_a_checkpoint_only_are_renamed(
         '"maxValues":{"c":2,"b":"x","s":{"y":1.25}},'
         '"nullCount":{"c":0,"b":1,"s":{"y":1}}}'
     )
-    assert table.rows("c, b, s.y")[1] == (2, None, None)
+    assert table.selected("c, b, s.y")[1] == (2, None, None)
 
 
 # Deletion vectors.
@@ -299,7 +299,7 @@ def test_inline_deletion_vector_is_kept(table: Table) -> None:
 
 
 def row_ids(table: Table) -> list[tuple[object, ...]]:
-    return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
+    return table.selected("*, _metadata.row_id, _metadata.row_commit_version")
 
 
 @pytest.mark.without("auto-compact")
@@ -384,10 +384,10 @@ def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None
     assert clustering(log) == [["c"], ["t", "z"]]
     assert_all_else_is_kept(log)
     assert detail(table) == ["c", "t.z"]
-    rows = table.rows("c, b, t.z")
+    rows = table.selected("c, b, t.z")
     table.spark.sql(f"OPTIMIZE {table.name} FULL")
     assert table.log.operation == "OPTIMIZE"
-    assert table.rows("c, b, t.z") == rows
+    assert table.selected("c, b, t.z") == rows
     (add,) = table.log.actions("add")
     assert json.loads(add["tags"]["ZCUBE_ZORDER_BY"]) == ["c", "t.z"]
 
@@ -495,10 +495,10 @@ def test_older_versions_are_readable_and_restorable_after_removal_by_copy(table:
     assert_df_equality(table.frame(before), table.frame())
     table.restore(before)
 
-    assert table.rows("c, b") == [(2, "y")]
+    assert table.selected("c, b") == [(2, "y")]
     assert table.log.physical_names == {"c": "a", "b": "b"}
     assert counts(unmap(table)) == (0, 1, 0)
-    assert table.rows("c, b") == [(2, "y")]
+    assert table.selected("c, b") == [(2, "y")]
 
 
 @pytest.mark.matrix

@@ -260,7 +260,7 @@ def test_clone_of_a_table_in_id_mode_is_copied(table: Table, tmp_path: Path) -> 
 
     assert counts(log) == (0, 1, 0)
     assert log.parquet_field_ids() == {}
-    assert table.rows("c, b") == source.rows("c, b") == [(1, 2)]
+    assert table.selected("c, b") == source.selected("c, b") == [(1, 2)]
 
 
 @pytest.mark.broken_table("file_columns")

@@ -19,7 +19,7 @@ def test_rename_sets_the_flag_in_the_commit_of_the_rename(table: Table) -> None:
     assert table.log.operation == "RENAME COLUMN"
     assert table.log.flag == "true"
     assert table.log.physical_names == {"c": "a", "b": "b"}
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_new_column_with_the_name_of_a_renamed_one_shows_no_old_data(
@@ -33,7 +33,7 @@ def test_new_column_with_the_name_of_a_renamed_one_shows_no_old_data(
 
     assert is_uuid_name(table.log.physical_names["a"])
     assert table.log.flag == "true"
-    assert table.rows() == [(1, "x", None)]
+    assert table.selected() == [(1, "x", None)]
 
 
 @pytest.mark.parametrize(

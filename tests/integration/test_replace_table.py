@@ -155,7 +155,7 @@ def test_replacement_of_nested_fields_follows_each_field(
     assert {path: name for path, (_, name) in table.log.columns.items()} == names
     assert len(set(table.log.ids.values())) == len(names)
     assert table.log.max_column_id == max(id for id in table.log.ids.values() if id)
-    assert table.rows("s.x, s.y, r[0].x, n") == [(1, 2, 3, 4)]
+    assert table.selected("s.x, s.y, r[0].x, n") == [(1, 2, 3, 4)]
 
 
 @routes.each({name: REPLACEMENTS[name] for name in ("overwriteSchema", "REPLACE TABLE AS SELECT")})
@@ -168,7 +168,7 @@ def test_replacement_without_a_nested_field_sets_the_flag(table: Table, route: R
     assert table.log.flag == "true"
     assert table.log.columns["a"] == (1, "a")
     assert table.log.max_column_id >= 4
-    assert table.rows("a, s.x") == [(4, 5)]
+    assert table.selected("a, s.x") == [(4, 5)]
 
 
 @REPLACED_COLUMNS_ARE_NEW

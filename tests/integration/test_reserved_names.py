@@ -33,7 +33,7 @@ def test_removal_is_refused_for_a_reserved_name(table: Table) -> None:
     assert (unmapped.stage, unmapped.reached, unmapped.cost) == ("unmapped", False, "BLOCKED")
     (why, *_) = unmapped.reasons
     assert (why.reason, why.name) == ("RESERVED_COLUMN_NAME", ROW_INDEX)
-    assert table.rows() == [(1, 100)]
+    assert table.selected() == [(1, 100)]
 
 
 def test_removal_is_refused_when_files_have_a_reserved_name(table: Table) -> None:
@@ -58,13 +58,13 @@ def test_column_with_a_reserved_name_keeps_its_values(table: Table, name: str) -
     table.alter(f"ADD COLUMN {name} BIGINT")
     table.insert("(1, 100), (2, 200)")
 
-    assert table.rows() == [(1, 100), (2, 200)]
+    assert table.selected() == [(1, 100), (2, 200)]
     assert table.spark.sql(f"SELECT a FROM {table.name} WHERE {name} = 200").collect() == [(2,)]
     table.spark.sql(f"UPDATE {table.name} SET a = 3 WHERE {name} = 200")
     table.insert("(4, 400)")
     table.spark.sql(f"OPTIMIZE {table.name}")
 
-    assert table.rows() == [(1, 100), (3, 200), (4, 400)]
+    assert table.selected() == [(1, 100), (3, 200), (4, 400)]
     assert (table.log.flag, table.log.columns["a"]) == ("false", (1, "a"))
     assert table.log.columns[name] == (2, UUID)
     assert table.log.written_columns() == ["a", UUID]
@@ -77,7 +77,7 @@ def test_reserved_name_is_accepted_in_a_struct(table: Table) -> None:
     table.alter(OFF)
 
     assert table.log.live_files.keys() == table.log.at(1).live_files.keys()
-    assert table.rows() == [(1, (100,)), (2, (200,))]
+    assert table.selected() == [(1, (100,)), (2, (200,))]
 
 
 def test_removal_succeeds_after_a_rename_of_the_reserved_name(table: Table) -> None:
@@ -88,5 +88,5 @@ def test_removal_succeeds_after_a_rename_of_the_reserved_name(table: Table) -> N
     table.alter(OFF)
 
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
-    assert table.rows() == [(1, 100)]
+    assert table.selected() == [(1, 100)]
     assert table.log.written_columns() == ["a", "b"]

@@ -171,7 +171,7 @@ def test_restore_to_a_later_version_restores_ids_and_names(table: Table) -> None
     assert back.max_column_id == newest.max_column_id == 4
     assert (table.log.flag, table.log.columns) == ("true", newest.columns)
     assert table.log.max_column_id == 4
-    assert table.rows("b, s.x, s.y") == [(1, 2, None), (3, 4, 5)]
+    assert table.selected("b, s.x, s.y") == [(1, 2, None), (3, 4, 5)]
 
 
 @pytest.mark.matrix

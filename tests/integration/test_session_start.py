@@ -150,7 +150,7 @@ def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | No
     plain = Table(spark, home / "plain").create("a INT", NAME_MODE)
     plain.alter("ADD COLUMN b INT")
     plain.insert("(1, 2)")
-    assert plain.rows() == [(1, 2)]
+    assert plain.selected() == [(1, 2)]
     tracked = failure_of(lambda: Table(spark, home / "tracked").create("a INT", TRACKED))
     return failure, started, tracked is not None
 

@@ -40,7 +40,7 @@ def found(table: Table) -> dict[str, bool]:
         "deletion-vectors": "deletionVectors" in features,
         "row-tracking": "rowTracking" in features,
         "parquet": (footer.compression, *footer.encodings) == ("ZSTD", "DELTA_BINARY_PACKED"),
-        "dynamic-overwrite": {p for _, p in table.rows()} == {"x", "y"},
+        "dynamic-overwrite": {p for _, p in table.selected()} == {"x", "y"},
     }
 
 

@@ -579,7 +579,7 @@ def test_rewrite_of_rows_is_refused_when_columns_were_added(table: Table) -> Non
     with table.refusal(STALE):
         held.delta_table.delete("a = 1")
 
-    assert table.rows("a, e") == [(1, 5), (2, 5)]
+    assert table.selected("a, e") == [(1, 5), (2, 5)]
 
 
 def test_stale_plan_is_refused_when_type_was_widened(table: Table) -> None:
@@ -706,7 +706,7 @@ def test_append_and_delete_by_vectors_succeed_when_columns_were_added(table: Tab
     held.delta_table.delete("a = 1")
 
     assert sorted(held.frame.collect()) == [(2, "y", "q"), (2, "y", "q")]
-    assert table.rows("a, e") == [(2, 5), (2, None)]
+    assert table.selected("a, e") == [(2, 5), (2, None)]
 
 
 def test_delta_table_works_when_mapping_was_enabled(table: Table) -> None:

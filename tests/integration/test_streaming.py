@@ -292,7 +292,7 @@ def test_stream_that_begins_after_a_change_reads_old_files_under_the_new_names(
     assert table.log.flag == "true"
     assert table.log.columns == {"a": (1, "a"), "c": (2, "b"), "b": (4, UUID), "d": (5, UUID)}
     assert table.log.written_columns() == ["a", "b", UUID, UUID]
-    assert target.rows("a, c, b, d") == [(1, 10, None, None), (2, 20, 21, 22)]
+    assert target.selected("a, c, b, d") == [(1, 10, None, None), (2, 20, 21, 22)]
 
 
 @pytest.mark.matrix

@@ -31,7 +31,7 @@ def assert_next_column_follows(table: Table, flag: str) -> None:
     assert table.log.flag == flag
     assert is_uuid_name(table.log.physical_names["new"]) == (flag == "true")
     assert table.rows() == [(1, "x", None)]
-    assert table.rows("a, b") == [(1, "x")]
+    assert table.selected("a, b") == [(1, "x")]
 
 
 # Delta would refuse these properties only after the removal.

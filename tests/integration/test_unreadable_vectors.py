@@ -101,7 +101,7 @@ def test_removal_fails_when_a_vector_is_unreadable(
 
     file.write_bytes(content)
     unmap(deleted)
-    assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
+    assert deleted.selected("a, c") == [(1, "x"), (2, "x"), (3, "y")]
 
 
 def test_align_names_fails_when_a_vector_is_unreadable(deleted: Table) -> None:
@@ -119,7 +119,7 @@ def test_align_names_fails_when_a_vector_is_unreadable(deleted: Table) -> None:
     assert deleted.log.configuration["delta.columnMapping.mode"] == "name"
     file.write_bytes(content)
     assert deleted.usage.align_names(progress=None).aligned
-    assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
+    assert deleted.selected("a, c") == [(1, "x"), (2, "x"), (3, "y")]
 
 
 def renamed_back(table: Table) -> None:

@@ -77,4 +77,4 @@ def test_new_untracked_table_gets_uuid_names_and_no_flag(table: Table, mode: str
 
     assert (table.log.is_tracked, table.log.flag) == (False, None)
     assert {name for _, name in table.log.columns.values()} == {UUID}
-    assert table.rows("a, s.x.y, map_values(m)[0][0].y") == [(1, 2, 4)]
+    assert table.selected("a, s.x.y, map_values(m)[0][0].y") == [(1, 2, 4)]

@@ -334,4 +334,4 @@ def test_rows_of_a_function_can_be_written_into_its_table(
     spark.sql(f'INSERT INTO {table.name} SELECT path, id FROM column_mapping("{table.name}")')
     spark.sql(f'INSERT OVERWRITE {table.name} SELECT path, id FROM column_mapping("{table.name}")')
 
-    assert sorted(table.rows()) == [("id", None), ("path", None)]
+    assert sorted(table.selected()) == [("id", None), ("path", None)]

@@ -61,7 +61,7 @@ def visit(spark: SparkSession, path: Path) -> Visit:
         "name": conditions_of(UsageTracking.forName, spark, str(path)),
         "path": conditions_of(UsageTracking.forPath, spark, path),
     }
-    return table.rows(), failures, refusals
+    return table.selected(), failures, refusals
 
 
 def conditions_of(
@@ -83,7 +83,7 @@ def test_tracked_table_can_be_read_and_not_written(table: Table, plain: Plain) -
 
     rows, failures, refusals = plain(visit, table.path)
 
-    assert rows == table.rows() == [(1, "x"), (2, "y")]
+    assert rows == table.selected() == [(1, "x"), (2, "y")]
     assert list(failures) == WRITES
     for failure in failures.values():
         assert failure is not None
@@ -144,7 +144,7 @@ def test_clone_changed_without_the_extension_has_the_flag_true(table: Table, pla
 
     assert (table.log.is_tracked, table.log.flag) == (True, "true")
     assert table.log.columns["c"] == (4, UUID)
-    assert table.rows() == [(1, "x", None), (2, "y", None)]
+    assert table.selected() == [(1, "x", None), (2, "y", None)]
 
 
 def clone_and_drop(spark: SparkSession, source: Path, path: Path, *then: str) -> None:
@@ -174,7 +174,7 @@ def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
 
     assert clone.log.flag == "true"
     assert clone.log.columns == {"a": (1, "a"), "b": (3, UUID)}
-    assert clone.rows() == [(1, None)]
+    assert clone.selected() == [(1, None)]
 
 
 @pytest.mark.broken_table("flag_without_feature")
@@ -198,7 +198,7 @@ def test_id_of_a_column_dropped_without_the_extension_is_not_reused(
 
     assert table.log.flag == "true"
     assert table.log.columns == {"a": (1, "a"), "b": (3, UUID)}
-    assert table.rows() == [([1], None)]
+    assert table.selected() == [([1], None)]
 
 
 # Streams of the plain session, while a session with spark-ext removes column mapping.
@@ -247,13 +247,13 @@ def test_running_plain_stream_has_no_error_after_a_removal(
     source = Table(table.spark, table.path.with_name("source")).create("a INT, b STRING")
     source.insert("(2, 'y')")
     plain(start_stream, source.path, table.path, how)
-    assert table.rows() == before
+    assert table.selected() == before
 
     table.usage.remove_column_mapping(progress=None)
     source.insert("(3, 'z')")
     plain(end_stream, table.path)
 
-    assert table.rows() == after
+    assert table.selected() == after
 
 
 def read_stream(spark: SparkSession, source: Path, target: Path, has_log: bool) -> str | None:
@@ -281,8 +281,8 @@ def test_plain_stream_from_the_table_continues_with_a_schema_log_after_a_removal
     table.insert("(3, 'z')")
 
     assert plain(read_stream, table.path, target.path, False) == OTHER_STREAM
-    assert target.rows() == [(1, "x")]
+    assert target.selected() == [(1, "x")]
     logged = [plain(read_stream, table.path, target.path, True) for _ in range(3)]
 
     assert logged == [EVOLUTION, EVOLUTION, None]
-    assert target.rows() == [(1, "x"), (2, "y"), (3, "z")]
+    assert target.selected() == [(1, "x"), (2, "y"), (3, "z")]

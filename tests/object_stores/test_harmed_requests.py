@@ -100,7 +100,7 @@ def local_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def local_rows(local_table: Table) -> list[tuple[object, ...]]:
-    return local_table.rows()
+    return local_table.selected()
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_removal_leaves_a_valid_table_and_no_other_files_when_a_request_fails(
         rows = store.rows(uploaded.key)
         assert len(rows) == len(local_rows)
         assert rows[0] == ROW
-    assert uploaded.rows() == local_rows
+    assert uploaded.selected() == local_rows
 
 
 def test_copy_is_used_when_the_last_response_is_lost(uploaded: Uploaded) -> None:
@@ -244,5 +244,5 @@ def test_upload_does_not_overwrite_an_object(
 
     ends = [each for each in store.proxy.requests if each.kind is Kind.COMPLETE_UPLOAD]
     assert [end.status for end in ends] == [412]
-    assert uploaded.rows() == local_rows
+    assert uploaded.selected() == local_rows
     assert store.pending_uploads() == []

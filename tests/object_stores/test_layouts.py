@@ -116,7 +116,7 @@ def test_store_copies_equal_local_copies_for_every_layout(
     uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.CREATE_UPLOAD] == 1
-    assert len(uploaded.rows()) == rows
+    assert len(uploaded.selected()) == rows
 
 
 @pytest.mark.parametrize("by", [-2, -1, 0, 1, 2])

@@ -133,7 +133,7 @@ def test_store_copies_without_dropped_columns(table: Table, store: Store, layout
     uploaded = remove_both(table, store)
 
     rest = [name for name in ("id", *TEXTS) if name not in dropped]
-    assert store.rows(uploaded.key) == table.rows(", ".join(rest))
+    assert store.rows(uploaded.key) == table.selected(", ".join(rest))
     assert uploaded.counts()[Kind.CREATE_UPLOAD] == 1
 
 
@@ -165,7 +165,7 @@ def test_store_copies_to_partitions_with_odd_names(table: Table, store: Store) -
     uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.COPY_PART] == len(values)
-    assert uploaded.rows() == table.rows()
+    assert uploaded.selected() == table.selected()
     assert {row[2] for row in store.rows(uploaded.key)} == set(values)
 
 
@@ -175,8 +175,8 @@ def test_copies_keep_deletion_vectors(table: Table, store: Store) -> None:
     uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.COPY_PART] == 1
-    rows = uploaded.rows()
-    assert rows == table.rows()
+    rows = uploaded.selected()
+    assert rows == table.selected()
     assert all(row[0] % 3 for row in rows)  # type: ignore[operator]
 
 
@@ -194,7 +194,7 @@ def test_removal_copies_deletion_vectors_of_a_clones_source(table: Table, store:
     other_keys = [key for key in source.data() if not key.endswith("/")]  # VACUUM keeps markers
     assert other_keys == []
     assert sorted(key.rsplit(".", 1)[1] for key in clone.data()) == ["bin", "parquet"]
-    assert clone.rows() == table.rows()
+    assert clone.selected() == table.selected()
     assert store.pending_uploads() == []
 
 

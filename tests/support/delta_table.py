@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from spark_ext import UsageTracking
 from tests.support.generated_columns import create_by_builder
 from tests.support.releases import SQL_GENERATES_COLUMNS
 from tests.support.session_conf import session_conf
+from tests.support.table_files import rows_in_files
 from tests.support.table_log import LIKE, USER_METADATA, TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
@@ -129,8 +131,15 @@ class Table:
         suffix = "" if version is None else f" VERSION AS OF {version}"
         return self.spark.sql(f"SELECT * FROM {self.name}{suffix}")
 
-    def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
-        """Returns the rows as sorted tuples."""
+    def rows(self) -> list[tuple[object, ...]]:
+        """Returns the rows in the files as sorted tuples. Spark would take longer."""
+        log = self.log
+        names = [field["name"] for field in json.loads(log.metadata["schemaString"])["fields"]]
+        found = (tuple(map(row.get, names)) for row in rows_in_files(log))
+        return sorted(found, key=repr)
+
+    def selected(self, columns: str = "*") -> list[tuple[object, ...]]:
+        """Returns the rows that Spark reads as sorted tuples."""
         collected = self.spark.sql(f"SELECT {columns} FROM {self.name}").collect()
         return sorted((tuple(row) for row in collected), key=repr)
 

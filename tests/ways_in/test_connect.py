@@ -213,7 +213,7 @@ def test_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
     table.alter("ADD COLUMN a INT")
 
     assert tracking.has_dropped_or_renamed is True
-    assert table.rows() == [(1, "x", 2, None)]
+    assert table.selected() == [(1, "x", 2, None)]
     log = table.log
     assert log.at(1).physical_names == {"a": "a", "b": "b", "c": "c"}
     assert (log.at(2).flag, log.at(3).flag) == ("false", "true")
@@ -239,7 +239,7 @@ def test_names_are_aligned(spark: SparkSession, tmp_path: Path) -> None:
 
     assert table.log.flag == "false"
     assert table.log.physical_names == {"a": "a", "b": "b"}
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_dropped_columns_of_many_tables_are_erased(spark: SparkSession, tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_removal_reports_the_tasks_of_the_server(spark: SparkSession, tmp_path: 
     assert [each.finished for each in calls].count(True) == 1
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
     assert table.log.parquet_columns() == ["b", "c"]
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_removal_can_be_cancelled(
@@ -340,7 +340,7 @@ def test_removal_can_be_cancelled(
     spark.removeTag("mine")
     stages = UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=None)
     assert stages[0].reached
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 @pytest.mark.matrix
@@ -532,7 +532,7 @@ def test_call_over_many_tables_runs_on_the_server(spark: SparkSession, tmp_path:
     assert [row.outcome for row in rows] == ["ALREADY_DONE", "ALREADY_DONE", "DONE"]
     assert copied.log.configuration["delta.columnMapping.mode"] == "none"
     assert rows[2].copied.numFiles == 1
-    assert copied.rows() == [(1,)]
+    assert copied.selected() == [(1,)]
 
 
 def test_signal_ends_a_call_over_many_tables_in_order(
@@ -577,4 +577,4 @@ def test_signal_ends_a_call_over_many_tables_in_order(
         )
     again = spark_ext.remove_column_mapping(spark, *paths[:3], progress=None)
     assert again.complete
-    assert [table.rows() for table in tables] == [[(1,)]] * 3
+    assert [table.selected() for table in tables] == [[(1,)]] * 3
