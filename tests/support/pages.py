@@ -48,6 +48,7 @@ ELSEWHERE = {
 # Blocks that no test runs, by their first words, each with the reason.
 NOT_RUN = {
     ("docs/platforms.md", "spark-submit --master spark:"): "the test of clusters starts its own",
+    ("docs/platforms.md", "spark-submit --master yarn"): "needs a YARN cluster",
     ("docs/platforms.md", "spark-submit --master k8s:"): "needs a Kubernetes cluster",
     ("docs/platforms.md", "spark-submit --jars /usr/share/aws"): "needs a cluster of EMR",
     ("docs/platforms.md", "%%configure -f"): "needs a notebook of EMR",
