@@ -201,24 +201,24 @@ STAGES = Diagram(
 CALENDAR = Diagram(
     "erasure-calendar",
     620,
-    118,
+    130,
     "The calendar of an erasure",
-    "Day 0: DROP COLUMN and PURGE. 7 days after the purge: VACUUM. 30 days after the purge: log "
-    "cleanup with a checkpoint. The days are Delta's defaults.",
+    "Day 0: DROP COLUMN, PURGE and a checkpoint. 7 days after the purge: VACUUM. 30 days after the "
+    "purge: log cleanup with another checkpoint. The days are Delta's defaults.",
     (
-        Box(16, 20, 152, "plain", ("day 0", "`DROP COLUMN`", "`REORG .. (PURGE)`")),
-        Way("M168 59H190"),
+        Box(16, 16, 152, "plain", ("day 0", "`DROP COLUMN`", "`REORG .. (PURGE)`", "a checkpoint")),
+        Way("M168 65H190"),
         Box(
             192,
-            20,
+            26,
             192,
             "plain",
             ("7 days after the purge", "VACUUM deletes", "the old data files"),
         ),
-        Way("M384 59H406"),
+        Way("M384 65H406"),
         Box(
             408,
-            20,
+            26,
             196,
             "good",
             ("30 days after the purge", "a checkpoint deletes", "the old log files"),

@@ -48,6 +48,7 @@ ELSEWHERE = {
 # Blocks that no test runs, by their first words, each with the reason.
 NOT_RUN = {
     ("docs/platforms.md", "spark-submit --master spark:"): "the test of clusters starts its own",
+    ("docs/platforms.md", "spark-submit --master yarn"): "needs a YARN cluster",
     ("docs/platforms.md", "spark-submit --master k8s:"): "needs a Kubernetes cluster",
     ("docs/platforms.md", "spark-submit --jars /usr/share/aws"): "needs a cluster of EMR",
     ("docs/platforms.md", "%%configure -f"): "needs a notebook of EMR",
@@ -56,7 +57,9 @@ NOT_RUN = {
     ("docs/platforms.md", "gcloud"): "needs a project of Google Cloud",
     ("docs/tracking.md", "spark_ext:"): "needs dbt, which no test installs",
     ("docs/tracking.md", "models:"): "needs dbt, which no test installs",
-    ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
+    ("docs/install.md", "spark-submit $(python -m spark_ext submit-args --deploy"): (
+        "needs a cluster with a manager"
+    ),
     ("docs/object-stores.md", '{"Rules": ['): "a rule for a bucket, which no server here has",
 }
 
