@@ -26,6 +26,7 @@ from tests.support.left_tables import LeftTables
 from tests.support.releases import LEAVES_SOCKETS_OPEN
 from tests.support.session_conf import session_conf
 from tests.support.sessions import (
+    for_long_run,
     small_session,
     warehouse_of,
     with_hive_catalog,
@@ -90,6 +91,7 @@ def home_of_tables(
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     builder = small_session(SparkSession.builder, tmp_path_factory.mktemp("warehouse"))
+    builder = for_long_run(builder)
     catalog = os.environ.get("TEST_CATALOG", "in-memory")
     if catalog == "hive":
         builder = with_hive_catalog(builder)
