@@ -69,12 +69,12 @@ def test_row_ids_enabled_during_removal_are_kept(table: Table) -> None:
 
     def enable_row_tracking(_: Table) -> None:
         table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
-        seen.append(table.rows(columns))
+        seen.append(table.selected(columns))
 
     error = remove_beside(table, enable_row_tracking)
 
     assert error is None
-    assert table.rows(columns) == seen[0]
+    assert table.selected(columns) == seen[0]
 
 
 def test_rows_without_a_count_in_the_log_get_row_ids(table: Table, conf: SetConf) -> None:

@@ -60,7 +60,7 @@ def test_new_column_at_any_level_has_its_logical_name(table: Table, place: str) 
     assert is_kept(before, table.log)
     assert table.log.actions("add") == []
     new = {"r.element.": "r[0].", "m.key.": "map_keys(m)[0].", "m.value.": "map_values(m)[0]."}
-    assert table.rows(f"{selected}, {new.get(place, place)}new") == [(*rows[0], None)]
+    assert table.selected(f"{selected}, {new.get(place, place)}new") == [(*rows[0], None)]
 
 
 @pytest.mark.without("row-tracking")
@@ -209,7 +209,7 @@ def test_new_columns_at_every_level_have_uuid_names_once_the_flag_is_true(table:
     assert len(set(names)) == len(names)
     assert is_kept(before, table.log)
     assert table.log.max_column_id == before.max_column_id + len(names)
-    assert table.rows(selected) == rows
+    assert table.selected(selected) == rows
     assert table.selected("new, s.new, r[0].new, z") == [(None, None, None, None)]
 
 
@@ -229,7 +229,7 @@ def test_column_dropped_and_added_again_reads_null(table: Table, mode: str, colu
     assert table.log.flag == "true"
     assert is_uuid_name(table.log.physical_names[column])
     assert table.log.ids[column] == table.log.max_column_id > dropped_id
-    assert table.rows(column) == [(None,)]
+    assert table.selected(column) == [(None,)]
     assert table.selected("a, s.y") == [(1, 4)]
 
 

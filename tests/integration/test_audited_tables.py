@@ -167,10 +167,10 @@ def test_checkpoint_without_commits_is_audited_and_delta_needs_its_commit(
     assert found(result.findings) == [(2, "log_without_commits")]
     assert f"{2:020}.json" in result.findings[0].remedy
     with pytest.raises(Py4JJavaError, match="Could not find any delta files"):
-        table.rows()
+        table.selected()
     log_file(table, 2).write_text(commits[log_file(table, 2)])  # as the audit says
     forget_logs(spark)
-    assert table.rows() == [(1,), (2,)]
+    assert table.selected() == [(1,), (2,)]
     assert spark_ext.audit(spark, table.path, progress=None).findings == ()
 
 
@@ -190,10 +190,10 @@ def test_truncated_commit_is_found_and_the_rest_is_audited(
     assert found(result.findings) == [(2, "commit_truncated")]
     assert result.findings[0].file == newest.name
     with pytest.raises(Py4JJavaError, match=newest.name):
-        table.rows()
+        table.selected()
     newest.unlink()  # as the audit says
     forget_logs(spark)
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]
     assert spark_ext.audit(spark, table.path, progress=None).findings == ()
 
 

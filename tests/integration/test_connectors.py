@@ -431,4 +431,4 @@ def test_replacement_by_the_tables_own_rows_keeps_their_columns(
     else:
         assert isinstance(error, PySparkException)
         assert (error.getCondition() == STALE) is (mode != "STRICT")
-    assert named_table.rows(columns) == expected
+    assert named_table.selected(columns) == expected

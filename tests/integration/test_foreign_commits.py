@@ -133,7 +133,7 @@ def test_purge_reads_what_delta_reads(table: Table) -> None:
 
     assert table.log.operation == "REORG"
     assert "-c000" not in table.log.actions("add")[0]["path"]
-    assert table.rows() == [(1, "x"), (2, "y")]
+    assert table.selected() == [(1, "x"), (2, "y")]
 
 
 @pytest.mark.every_variant
@@ -187,7 +187,7 @@ def test_audit_compares_paths_as_delta_does(table: Table, is_absolute: bool) -> 
         {"remove": {"path": removed, "deletionTimestamp": 1, "dataChange": True}}
     )
 
-    assert len(table.rows()) == (2 if is_absolute else 1)
+    assert len(table.selected()) == (2 if is_absolute else 1)
     (table.path / path).unlink()
     audited = spark_ext.audit(table.spark, table.path, progress=None).findings
     assert [finding.check for finding in audited] == (["file_missing"] if is_absolute else [])

@@ -300,13 +300,13 @@ def test_delta_rewrites_a_file_when_every_field_of_a_struct_was_dropped(table: T
 def test_purge_keeps_row_ids(table: Table) -> None:
     dropped(table, TRACKED, NAME_MODE, ROW_TRACKING)
     columns = "_metadata.row_id, _metadata.row_commit_version, c"
-    rows = table.rows(columns)
+    rows = table.selected(columns)
 
     with table.one_commit():
         purge(table)
 
     assert copied(table.log) == 2
-    assert table.rows(columns) == rows
+    assert table.selected(columns) == rows
 
 
 def test_purge_drops_the_columns_of_disabled_row_tracking(table: Table) -> None:

@@ -93,11 +93,11 @@ def test_variants_are_copied(table: Table) -> None:
     table.alter("RENAME COLUMN s.x TO z")
     table.alter("DROP COLUMN s.y")
     texts = "to_json(w), to_json(a), to_json(s.z)"
-    before = table.rows(texts)
+    before = table.selected(texts)
 
     assert counts(unmap(table)) == (0, 1, 0)
 
-    assert table.rows(texts) == before == [('{"metadata":1,"value":[2]}', "[1,null]", '"t"')]
+    assert table.selected(texts) == before == [('{"metadata":1,"value":[2]}', "[1,null]", '"t"')]
 
 
 @pytest.mark.without("auto-compact")
