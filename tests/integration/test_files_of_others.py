@@ -148,7 +148,7 @@ def test_removal_copies_the_file_of_an_update_in_id_mode(table: Table, change: s
     changes = {cdc["path"] for cdc in table.log.actions("cdc")}
     if change:
         table.alter(change)
-    rows = table.rows()
+    rows = table.selected()
     stages = f"column_mapping_removal('{table.name}', true)"
     step = table.spark.sql(f"SELECT * FROM {stages} WHERE stage = 'unmapped'").collect()[0]
 
@@ -158,7 +158,7 @@ def test_removal_copies_the_file_of_an_update_in_id_mode(table: Table, change: s
     assert counts(log) == (0, 1, 0)
     assert "_change_type" not in log.parquet_columns()
     assert log.parquet_field_ids() == {}
-    assert table.rows() == rows
+    assert table.selected() == rows
     assert changes
     assert all(local(table.path, path).is_file() for path in changes)
 
@@ -168,11 +168,11 @@ def test_removal_copies_the_file_of_an_update_in_id_mode(table: Table, change: s
 def test_purge_copies_the_file_of_an_update_in_id_mode(table: Table) -> None:
     updated(table)
     table.alter("DROP COLUMN d")
-    rows = table.rows()
+    rows = table.selected()
 
     purge(table)
 
     assert copied(table.log) == 1
     assert table.log.parquet_columns() == ["a", "b"]
     assert table.log.parquet_field_ids() == {"a": 1, "b": 2}
-    assert table.rows() == rows
+    assert table.selected() == rows

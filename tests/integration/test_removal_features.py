@@ -21,14 +21,14 @@ from tests.support.removal import by_delta, counts, insert_one_file, unmap
 def assert_is_like_by_delta(table: Table, *copied: int) -> None:
     """Asserts that our removal gives the schema, protocol and rows of Delta's rewrite."""
     twin = by_delta(table)
-    before = table.rows()
+    before = table.selected()
 
     log = unmap(table)
 
     assert counts(log) == copied
     assert log.metadata == twin.log.metadata
     assert log.protocol == twin.log.protocol
-    assert table.rows() == twin.rows() == before
+    assert table.selected() == twin.selected() == before
 
 
 @pytest.mark.matrix
@@ -66,7 +66,7 @@ def test_constraints_and_defaults_are_copied_as_by_delta(table: Table) -> None:
     assert_is_like_by_delta(table, 0, 1, 0)
 
     table.spark.sql(f"INSERT INTO {table.name} (a, y) VALUES (2, 2)")
-    assert table.rows() == [(1, 1, 1), (2, 7, 2)]
+    assert table.selected() == [(1, 1, 1), (2, 7, 2)]
     with pytest.raises(Exception, match="positive"):
         table.insert("(0, 0, 0)")
 
@@ -115,7 +115,7 @@ def test_widened_types_are_copied_as_by_delta(table: Table) -> None:
 
     assert_is_like_by_delta(table, 0, 2, 0)
 
-    assert table.rows() == [
+    assert table.selected() == [
         (1, 2, Decimal("3.2500"), (4,)),
         (70000, 3000000000, Decimal("12345678.1234"), (70000,)),
     ]
@@ -133,7 +133,7 @@ def test_materialized_partition_columns_are_copied(table: Table) -> None:
 
     assert counts(log) == (0, 1, 0)
     assert log.parquet_columns() == ["a", "q"]
-    assert table.rows() == [(1, 2)]
+    assert table.selected() == [(1, 2)]
 
 
 @pytest.mark.matrix
@@ -222,12 +222,12 @@ def test_files_of_another_engine_are_copied(table: Table, options: dict[str, Any
     add_file(table, content, **options)
     table.alter("RENAME COLUMN a TO c")
     table.alter("DROP COLUMN gone")
-    before = table.rows()
+    before = table.selected()
 
     log = unmap(table)
 
     assert counts(log) == (0, 2, 0)
-    assert table.rows() == before
+    assert table.selected() == before
     assert [tuple(row) for row in table.frame().where("c = 2").collect()] == [(2, None, [])]
     assert [row["c"] for row in table.frame().where("b = 'ä'").collect()] == [3]
 
@@ -240,12 +240,12 @@ def test_file_with_names_in_another_letter_case_is_rewritten(table: Table) -> No
     table.insert("(1, 1)")
     add_file(table, pyarrow.table({"aBC": pyarrow.array([2], pyarrow.int32())}))
     table.alter("RENAME COLUMN d TO e")
-    before = table.rows()
+    before = table.selected()
 
     log = unmap(table)
 
     assert counts(log) == (0, 1, 1)
-    assert table.rows() == before == [(1, 1), (2, None)]
+    assert table.selected() == before == [(1, 1), (2, None)]
     assert log.parquet_columns() == ["Abc", "e"]
 
 
@@ -260,5 +260,5 @@ def test_column_named_as_a_dropped_one_in_another_letter_case_is_copied(table: T
     log = unmap(table)
 
     assert counts(log) == (0, 2, 0)
-    assert table.rows() == [(1, None), (2, 2)]
+    assert table.selected() == [(1, None), (2, 2)]
     assert log.parquet_columns() == ["ABC", "d"]

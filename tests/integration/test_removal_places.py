@@ -91,7 +91,7 @@ def test_partition_values_and_their_folders_are_kept(
     rows = ", ".join(f"({number}, {value})" for number, value in enumerate(values))
     insert_one_file(table, rows)
     table.alter("RENAME COLUMN p TO `q:ü`")
-    before = repr(table.rows())  # NaN does not equal itself
+    before = repr(table.selected())  # NaN does not equal itself
     values_before = partition_values(table.log.at(1))
     filters = [f"`q:ü` <=> CAST({value} AS {data_type})" for value in values]
     found = [table.frame().where(condition).count() for condition in filters]
@@ -101,7 +101,7 @@ def test_partition_values_and_their_folders_are_kept(
 
     if WRITES_PARTITION_COLUMNS:  # otherwise a file without renamed columns is kept in its folder
         assert_folders_are_right(log)
-    assert repr(table.rows()) == before
+    assert repr(table.selected()) == before
     assert [table.frame().where(condition).count() for condition in filters] == found
     assert partition_values(log) == values_before
 
@@ -172,7 +172,7 @@ def test_files_in_folders_from_before_mapping_are_kept(table: Table) -> None:
     log = unmap(table)
 
     assert counts(log) == (2, 0, 0)
-    assert table.rows() == [(1, 10, 20), (2, 30, 30)]
+    assert table.selected() == [(1, 10, 20), (2, 30, 30)]
 
 
 @TAKES_PARQUET
@@ -190,7 +190,7 @@ def test_file_in_a_folder_with_another_name_is_copied(table: Table, swapped: boo
     # The second file has equal values in both partitions, so its folders are right after the swap.
     assert counts(log) == ((1, 1, 0) if swapped else (0, 2, 0))
     assert_folders_are_right(log)
-    assert table.rows() == [(1, 10, 20), (2, 30, 30)]
+    assert table.selected() == [(1, 10, 20), (2, 30, 30)]
 
 
 @pytest.mark.matrix
@@ -205,7 +205,7 @@ def test_copies_are_written_to_random_folders(table: Table) -> None:
     assert counts(log) == (0, 3, 0)
     folders = [add["path"].split("/")[:-1] for add in log.actions("add")]
     assert all(len(folder) == 5 and "=" not in folder for (folder,) in folders)
-    assert table.rows() == [(1, 1), (2, 2), (3, 3)]
+    assert table.selected() == [(1, 1), (2, 2), (3, 3)]
 
 
 @MATRIX
@@ -243,9 +243,9 @@ def test_shallow_clone_copies_every_file_of_its_source_into_its_own_folder(
     for file in log.live_files:
         assert local(table.path, file).is_relative_to(table.path)
     assert {file: file.read_bytes() for file in data_files(source.path)} == files
-    assert source.rows() == table.rows() == [(1, "x/y"), (2, "z")]
+    assert source.selected() == table.selected() == [(1, "x/y"), (2, "z")]
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
-    assert source.rows() == [(1, "x/y"), (2, "z")]
+    assert source.selected() == [(1, "x/y"), (2, "z")]
 
 
 @MATRIX
@@ -287,7 +287,7 @@ def test_names_in_a_file_are_ignored_in_id_mode(table: Table, flag: str) -> None
         "stats": '{"numRecords":1}',
     }
     table.log.append_foreign({"add": add})
-    assert table.rows() == [(1, 2, None), (3, 4, 5)]
+    assert table.selected() == [(1, 2, None), (3, 4, 5)]
     if flag == "true":
         table.alter("RENAME COLUMN c TO d")
     assert table.log.flag == flag
@@ -300,7 +300,7 @@ def test_names_in_a_file_are_ignored_in_id_mode(table: Table, flag: str) -> None
 
     assert counts(log) == (kept, 2 - kept, 0)
     assert log.parquet_columns() == (["a", "b"] if kept else ["a", "b", "d"])
-    assert table.rows() == [(1, 2, None), (3, 4, 5)]
+    assert table.selected() == [(1, 2, None), (3, 4, 5)]
 
 
 @MATRIX
@@ -313,4 +313,4 @@ def test_converted_table_is_copied(table: Table) -> None:
 
     assert counts(log) == (0, 3, 0)
     assert_folders_are_right(log)
-    assert table.rows() == [(1, 10, 20), (2, 30, 30), (3, 7, 8)]
+    assert table.selected() == [(1, 10, 20), (2, 30, 30), (3, 7, 8)]
