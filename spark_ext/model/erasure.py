@@ -86,6 +86,8 @@ class ColumnErasure:
         column: The requested name or shell pattern; None for every dropped column.
         table_id: The id in the table's metadata.
         location: The path of the table.
+        sources: Other tables in whose folders live files of the table are, such as the source of a
+            shallow clone, or the folder of the files if no log is visible there.
         version: The newest version.
         timestamp: The time when the files were read, in the time zone of this process.
         oldest_version: The oldest version whose schema the log has. From 0, the history is whole.
@@ -110,6 +112,7 @@ class ColumnErasure:
     column: str | None
     table_id: str | None
     location: str
+    sources: tuple[str, ...]
     version: int
     timestamp: datetime
     oldest_version: int
