@@ -157,8 +157,14 @@ def submit_args(deploy_mode: str = CLIENT) -> list[str]:
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: An argument has white space, which a shell's `$(..)` would split,
             or the jar's path a comma, at which Spark would.
+        UnsupportedSparkVersionError: The Spark of SPARK_HOME and the installed Delta do not work
+            together.
     """
     options = submit_options()
+    # Without SPARK_HOME, each spark-submit starts the Spark of its own folder. In cluster mode, the
+    # cluster may have another Spark.
+    if deploy_mode == CLIENT and os.environ.get("SPARK_HOME"):
+        _require_pair(entries(options[PACKAGES]))
     arguments = ["--packages", options.pop(PACKAGES), "--jars", options.pop(JARS)]
     if deploy_mode == CLUSTER:
         arguments = ["--deploy-mode", CLUSTER, *arguments]
