@@ -89,6 +89,10 @@ def test_reader_with_an_error_after_its_first_reading_is_a_reader() -> None:
     assert read_by(table("file:/s"), failed) == [(failed.table,), ()]
 
 
+def test_table_does_not_read_itself_when_its_log_has_another_scheme() -> None:
+    assert read_by(table("s3a://bucket/t", "s3://bucket/t")) == [()]
+
+
 def test_clone_of_a_clone_may_read_both() -> None:
     tables = table("file:/a"), table("file:/b", "file:/a"), table("file:/c", "file:/a", "file:/b")
     second, third = (each.table for each in tables[1:])
