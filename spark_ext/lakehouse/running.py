@@ -143,10 +143,12 @@ class Running:
 
 
 def rows_or_errors(spark: SparkSession, names: list[str]) -> list[SurveyedTable]:
-    """Returns the rows of tables as they are now; all have the error if they cannot be read."""
+    """Returns the rows of tables as they are now; a table that cannot be read has the error."""
     try:
         return rows_of(spark, names)
     except Exception as error:  # the session has ended, or the user may not read a table
+        if len(names) > 1:
+            return [row for name in names for row in rows_or_errors(spark, [name])]
         condition, message = described(error)
         return [SurveyedTable(name, error=condition, message=message) for name in names]
 

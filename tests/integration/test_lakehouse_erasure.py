@@ -290,7 +290,7 @@ def test_signal_ends_the_steps_and_the_report_has_those_that_ran(
 
     def interrupt() -> None:
         try:
-            wait_until(lambda: disk.is_waiting, "a copy")
+            wait_until(lambda: disk.has_delayed, "a copy")
             os.kill(os.getpid(), signal.SIGTERM)
             wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
         finally:

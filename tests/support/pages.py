@@ -57,7 +57,9 @@ NOT_RUN = {
     ("docs/platforms.md", "gcloud"): "needs a project of Google Cloud",
     ("docs/tracking.md", "spark_ext:"): "needs dbt, which no test installs",
     ("docs/tracking.md", "models:"): "needs dbt, which no test installs",
-    ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
+    ("docs/install.md", "spark-submit $(python -m spark_ext submit-args --deploy"): (
+        "needs a cluster with a manager"
+    ),
     ("docs/object-stores.md", '{"Rules": ['): "a rule for a bucket, which no server here has",
 }
 

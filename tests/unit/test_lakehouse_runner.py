@@ -270,6 +270,27 @@ def test_cancelled_reading_before_a_statement_counts_as_cancelled(
     assert session.statements == []
 
 
+def test_failed_reading_of_many_tables_reads_each_alone(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.rows = {A.table: done(A), B.table: done(B)}
+
+    def rows_of(spark: Session, names: list[str]) -> list[SurveyedTable]:
+        if C.table in names:
+            raise PySparkException("not for this user", errorClass="DENIED")
+        return [spark.rows[name] for name in names]
+
+    monkeypatch.setattr(running, "rows_of", rows_of)
+
+    read = running.rows_or_errors(session, [A.table, C.table, B.table])  # type: ignore[arg-type]
+
+    assert [(row.table, row.error is None) for row in read] == [
+        (A.table, True),
+        (C.table, False),
+        (B.table, True),
+    ]
+
+
 class WithOthers(Session):
     """Other writers commit too."""
 
