@@ -11,6 +11,7 @@ from spark_ext.erasure.name_resolver import Resolved, UnknownColumn
 from spark_ext.erasure.names import NamesBeforeHistory, names_before_history
 from spark_ext.erasure.traces import FoundTraces, Traces, traces
 from spark_ext.history.lifetimes import Lifetime, column_lifetimes
+from spark_ext.log.actions import LIVE as LIVE_FILE
 from spark_ext.log.actions import MISSING
 from spark_ext.log.folder import TableFolder
 from spark_ext.log.replay import State, states
@@ -70,6 +71,7 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
         column=folder.column,
         table_id=found[-1].metadata.id,
         location=folder.location,
+        sources=_sources(folder),
         version=folder.log.last_version,
         timestamp=now,
         oldest_version=found[0].version,
@@ -170,6 +172,11 @@ def _live(column: Lifetime, names: NamesBeforeHistory) -> LiveColumn:
         quoted(last.physical_path),
         last.known_id,
     )
+
+
+def _sources(folder: TableFolder) -> tuple[str, ...]:
+    live = (files.source for files in folder.files if files.kind == LIVE_FILE)
+    return tuple(sorted({source for source in live if source is not None}))
 
 
 def _time_of(folder: TableFolder, oldest: State) -> int | None:

@@ -4,34 +4,26 @@
 from __future__ import annotations
 
 import os
-import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from threading import Condition
 from typing import TYPE_CHECKING
 
 from spark_ext.api.survey import DELTA, SURVEYED, VIEW, text_of
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, earlier_certificate
 from spark_ext.lakehouse.chosen import Place, chosen_tables
-from spark_ext.lakehouse.earlier import EarlierCertificate
+from spark_ext.lakehouse.erasure_phases import READING, ErasurePhases
 from spark_ext.lakehouse.erasure_report import ErasureInterrupted, ErasureReport
 from spark_ext.lakehouse.erasure_results import INTERRUPTED, OTHER_FORMAT, TableErasure
-from spark_ext.lakehouse.erasure_run import table_erasure
 from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.options import Options
 from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
-from spark_ext.lakehouse.signals import Interrupts, receiving_signals
-from spark_ext.lakehouse.workers import Workers
+from spark_ext.lakehouse.signals import receiving_signals
 from spark_ext.model.schema import path_of
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_PHASE = "dropped columns"
-_SECONDS = 0.2
 
 
 def dropped_columns(
@@ -57,10 +49,12 @@ def dropped_columns(
             that is found under several names is read once, under the first one.
         column: The last name, the path, or any former one of a column, or a shell pattern of them
             (`*`, `?`, `[..]`). Letter case never counts. None for every dropped column.
-        apply: Whether to run the steps of columns with the name that can run now: `PURGE`, and
-            `VACUUM` once all files to delete are older than the table's retention period. Other
-            steps need people, catalogs or other tables, and are listed only. So are steps of
-            columns whose name is not known. The same call later continues.
+        apply: Whether to run the steps that can run now: `PURGE`, and `VACUUM` once all files to
+            delete are older than the table's retention period. `VACUUM` does not run while another
+            table of the call reads files in the table's folder, as a shallow clone does. Other
+            steps need people, catalogs or other tables, and are listed only. A column of unknown
+            name is erased without `column`, or if its physical name matches. Otherwise its steps
+            are listed only. The same call later continues.
         previous: An earlier certificate of the same column, or its file. It shows that a table had
             the column after log cleanup removed every trace of the drop.
         include: As `LakehouseOptions` documents, as are `exclude` and `only`.
@@ -97,16 +91,16 @@ def dropped_columns(
     chosen: list[tuple[SurveyedTable, str | None]] = []
     failure: BaseException | None = None
     with receiving_signals() as interrupts:
-        reading = _Reading(spark, column, earlier, reporter, interrupts, applies=apply)
+        phases = ErasurePhases(spark, column, earlier, reporter, interrupts, parallel=parallel)
         try:
             chosen = chosen_tables(spark, where, options, reporter, interrupts)
-            reading.run([table.table for table, kind in chosen if kind == DELTA], parallel)
+            phases.run([each.table for each, kind in chosen if kind == DELTA], applies=apply)
         except BaseException as error:  # such as the end of the driver's JVM, or a second signal
             if not chosen and interrupts.received is None:
                 raise
             failure = error
     tables = tuple(
-        reading.found.get(table.table) or _without_reading(table, kind)
+        phases.found.get(table.table) or _without_reading(table, kind)
         for table, kind in chosen
         if kind != VIEW
     )
@@ -121,7 +115,7 @@ def dropped_columns(
         interrupted=interrupts.name,
         call=_call(places, column, previous, options, applies=apply),
     )
-    return interrupts.end(report, failure or reporter.error(_PHASE), ErasureInterrupted)
+    return interrupts.end(report, failure or reporter.error(READING), ErasureInterrupted)
 
 
 def _call(
@@ -161,104 +155,3 @@ def _without_reading(table: SurveyedTable, kind: str | None) -> TableErasure:
         return TableErasure(table=table.table, not_read=reason)
     # The catalog cannot read the table, or cannot list the schema.
     return TableErasure(table=table.table, error=table.error, message=table.message or "")
-
-
-class _Reading:
-    """Reads some tables at a time, until a signal arrives.
-
-    Args:
-        spark: The session.
-        column: The name or shell pattern of columns; None for every dropped column.
-        earlier: What earlier certificates found.
-        reporter: Reports the progress.
-        interrupts: The signals of the call.
-        applies: Whether the steps run that can run now.
-
-    Attributes:
-        found: The results by the names of the tables, also if an error ends the call.
-    """
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        column: str | None,
-        earlier: EarlierCertificate,
-        reporter: Reporter,
-        interrupts: Interrupts,
-        *,
-        applies: bool,
-    ) -> None:
-        self._spark = spark
-        self._column = column
-        self._earlier = earlier
-        self._reporter = reporter
-        self._interrupts = interrupts
-        self._applies = applies
-        self._is_stopped = False
-        self._changed = Condition()
-        self._running: list[str] = []
-        self._started = time.monotonic()
-        self.found: dict[str, TableErasure] = {}
-
-    def run(self, names: Sequence[str], parallel: int) -> None:
-        """Reads the tables, some of them at a time."""
-        self._waiting = deque(names)
-        self._number = len(names)
-        self._workers = Workers(self._spark, self._work, min(parallel, self._number))
-        self._reporter.report(self._progress, at_once=True)
-        self._workers.start()
-        try:
-            while self._workers.is_alive():
-                self._supervise()
-        except BaseException:  # such as the second signal: running tables have no result
-            self._stop()
-            raise
-        self._reporter.report(self._progress, at_once=True)
-        if self._workers.failure is not None:
-            raise self._workers.failure
-
-    def _supervise(self) -> None:
-        with self._changed:
-            self._changed.wait(_SECONDS)
-        if self._interrupts.received is not None:
-            self._stop()
-        self._reporter.report(self._progress)
-
-    def _stop(self) -> None:
-        self._is_stopped = True
-        self._workers.cancel()
-
-    def _may_go_on(self) -> bool:
-        """Returns whether a table or a step may begin."""
-        return not self._is_stopped and self._interrupts.received is None
-
-    def _work(self, number: int) -> None:
-        while True:
-            with self._changed:
-                if not self._waiting or not self._may_go_on():
-                    return
-                name = self._waiting.popleft()
-                self._running.append(name)
-            with self._workers.properties(number, f"{_PHASE}: {name}"):
-                found = table_erasure(
-                    self._spark,
-                    name,
-                    self._column,
-                    self._earlier.of,
-                    lambda: self._applies and self._may_go_on(),
-                )
-            with self._changed:
-                self.found[name] = found
-                self._running.remove(name)
-                self._changed.notify_all()
-
-    def _progress(self) -> LakehouseProgress:
-        with self._changed:
-            return LakehouseProgress(
-                phase=_PHASE,
-                tables_done=len(self.found),
-                tables=self._number,
-                seconds=time.monotonic() - self._started,
-                running=tuple(self._running),
-                finished=len(self.found) == self._number,
-            )

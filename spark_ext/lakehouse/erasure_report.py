@@ -99,13 +99,7 @@ class ErasureReport(Rendered):
             return None
         if self.interrupted is not None:
             return NextCall(words="the same call again", earliest=None, calls=self.call.texts())
-        steps = [
-            step
-            for table in self.tables
-            if table.erasure is not None
-            for step in due_steps(table.erasure, table.earlier)
-            if step.step in APPLIED
-        ]
+        steps = [step for table in self.tables for step in due_steps(table) if step.step in APPLIED]
         call = self.call.with_options(apply=True) if steps else self.call
         due = None if self.due is None else time_in_words(self.due)
         if any(step.earliest is None for step in steps) and call != self.call:

@@ -74,6 +74,8 @@ class TableErasure:
             the table was read.
         message: The text of the error; None if the table was read.
         not_read: Why the table was not read: `OTHER_FORMAT` or `INTERRUPTED`; None if it was.
+        read_by: The other tables of the call that have live files in this table's folder, as
+            shallow clones have. The call does not run `VACUUM`, which may delete these files.
     """
 
     table: str
@@ -83,6 +85,7 @@ class TableErasure:
     error: str | None = None
     message: str | None = None
     not_read: str | None = None
+    read_by: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -113,15 +116,18 @@ class TableErasure:
         return found
 
 
-def due_steps(erasure: ColumnErasure, known: EarlierFinding | None) -> Iterator[ErasureStep]:
+def due_steps(table: TableErasure) -> Iterator[ErasureStep]:
     """Yields the steps of the columns that have the name, but for those of a catalog.
 
     A column of files that no schema names may be another column. Its steps are omitted unless an
-    earlier certificate has its path in files.
+    earlier certificate has its path in files. `VACUUM` is omitted if other tables read files here.
     """
-    before = () if known is None else [column.physical_path for column in known.columns]
-    for column in erasure.columns:
+    before = () if table.earlier is None else [each.physical_path for each in table.earlier.columns]
+    unnamed = () if table.erasure is None else table.erasure.unnamed_columns
+    for column in table.columns:
         path = column.physical_path
-        is_named = path is not None and (path in before or path not in erasure.unnamed_columns)
+        is_named = path is not None and (path in before or path not in unnamed)
         if is_named or column.path is not None:
-            yield from (step for step in column.steps if not step.by_catalog)
+            for step in column.steps:
+                if not (step.by_catalog or (step.step == VACUUM and table.read_by)):
+                    yield step

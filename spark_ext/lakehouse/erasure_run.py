@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads one table for an erasure, and runs the steps that can run now."""
+"""Reads one table for an erasure, and runs its steps that can run now."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.refusals import described
 from spark_ext.api.statements import StatementRunner
 from spark_ext.lakehouse.earlier import EarlierCertificate, EarlierFinding
-from spark_ext.lakehouse.erasure_results import APPLIED, AppliedStep, TableErasure, due_steps
-from spark_ext.model.dropped import ErasureStep
+from spark_ext.lakehouse.erasure_results import AppliedStep, TableErasure, due_steps
+from spark_ext.model.dropped import DroppedColumn, ErasureStep
 from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.schema import path_of
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 Earlier = Callable[[str | None], EarlierFinding | None]
 
 
-def table_erasure(
-    spark: SparkSession,
-    place: str,
-    column: str | None,
-    earlier: Earlier,
-    applies: Callable[[], bool],
+def read_table(
+    spark: SparkSession, place: str, column: str | None, earlier: Earlier
 ) -> TableErasure:
     """Returns the remaining data in a table; an error becomes a part of the result.
 
@@ -41,43 +37,63 @@ def table_erasure(
         place: The full name or the path of the table.
         column: The name or shell pattern of columns; None for every dropped column.
         earlier: Returns what an earlier certificate found in the table with an id.
-        applies: Returns whether a step may run now.
     """
-    name = place
-    applied: list[AppliedStep] = []
-    erasure, known = None, None
+    found = TableErasure(table=place)
     try:
-        name = _name(spark, place)
-        table = NamedTable(spark, name)
+        found = replace(found, table=_name(spark, place))
+        table = NamedTable(spark, found.table)
         erasure = _read(table, column)
-        known = earlier(erasure.table_id)
-        ended: set[str] = set()
-        while applies() and (step := _due(erasure, known, ended)) is not None:
-            if not applied:
-                known = _finding(TableErasure(table=name, erasure=erasure, earlier=known))
-            before = _counts(erasure)
-            is_again = any(each.step == step.step for each in applied)
-            applied.append(_run(table, step))
-            erasure = _read(table, column)
-            # A VACUUM deletes files, and the next one deletes the folders that are empty then.
-            if is_again or applied[-1].message is not None or _counts(erasure) == before:
-                ended.add(step.step)
-        return TableErasure(
-            table=name,
-            erasure=_with_earlier(table, erasure, known),
-            applied=tuple(applied),
-            earlier=known,
-        )
+        found = replace(found, erasure=erasure)
+        return _with_earlier(table, replace(found, earlier=earlier(erasure.table_id)))
     except Exception as error:  # from Spark, Java or a storage
-        condition, message = described(error)
-        return TableErasure(
-            table=name,
-            erasure=erasure,
-            applied=tuple(applied),
-            earlier=known,
-            error=condition,
-            message=message,
-        )
+        return _failed(found, error)
+
+
+def run_steps(
+    spark: SparkSession,
+    found: TableErasure,
+    kind: str,
+    column: str | None,
+    may_go_on: Callable[[], bool],
+) -> TableErasure:
+    """Runs the steps of a kind that can run now, and returns the data that remains.
+
+    Args:
+        spark: The session.
+        found: The table, as it was read last.
+        kind: `PURGE` or `VACUUM`.
+        column: As in `read_table`.
+        may_go_on: Returns whether a step may begin.
+    """
+    table = NamedTable(spark, found.table)
+    try:
+        while may_go_on() and (step := due_step(found, kind)) is not None:
+            if not found.applied:
+                found = replace(found, earlier=_finding(found))
+            is_again = any(each.step == kind for each in found.applied)
+            before = found.columns
+            found = replace(found, applied=(*found.applied, _run(table, step)))
+            found = replace(found, erasure=_read(table, column))
+            # A VACUUM deletes files, and the next one deletes the folders that are empty then.
+            is_unchanged = _counts(found.columns) == _counts(before)
+            if is_again or is_unchanged or found.applied[-1].message is not None:
+                break
+        return _with_earlier(table, found)
+    except Exception as error:  # from Spark, Java or a storage
+        return _failed(found, error)
+
+
+def due_step(found: TableErasure, kind: str) -> ErasureStep | None:
+    """Returns the step of a kind that can run now; None if there is none, or after an error."""
+    if found.message is not None:
+        return None
+    due = (step for step in due_steps(found) if step.step == kind and step.earliest is None)
+    return next(due, None)
+
+
+def _failed(found: TableErasure, error: Exception) -> TableErasure:
+    condition, message = described(error)
+    return replace(found, error=condition, message=message)
 
 
 def _name(spark: SparkSession, place: str) -> str:
@@ -90,15 +106,7 @@ def _read(table: NamedTable, column: str | None) -> ColumnErasure:
     return of_row(ColumnErasure, row)
 
 
-def _due(
-    erasure: ColumnErasure, known: EarlierFinding | None, ended: set[str]
-) -> ErasureStep | None:
-    """Returns the first step that can run now, and that has not failed or ended without effect."""
-    due = {step.step: step for step in due_steps(erasure, known) if step.earliest is None}
-    return next((due[step] for step in APPLIED if step in due and step not in ended), None)
-
-
-def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
+def _counts(columns: Iterable[DroppedColumn]) -> list[tuple[FileCount, ...]]:
     """Returns the number of files by column and by kind, which a step changes."""
     return [
         (
@@ -108,7 +116,7 @@ def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
             column.untracked_files,
             column.unknown_files,
         )
-        for column in erasure.columns
+        for column in columns
     ]
 
 
@@ -132,20 +140,21 @@ def _run(table: NamedTable, step: ErasureStep) -> AppliedStep:
     )
 
 
-def _with_earlier(
-    table: NamedTable, erasure: ColumnErasure, earlier: EarlierFinding | None
-) -> ColumnErasure:
+def _with_earlier(table: NamedTable, found: TableErasure) -> TableErasure:
     """Returns `ERASED` in place of `NEVER_HAD` if an earlier certificate found the column.
 
     A column of files is known by every name that no schema contains. If the schema has the physical
     name of the erased column now, files may have either column, so the answer is `UNKNOWN`. The
     same holds for a column that no certificate found as dropped: it may have another name now.
     """
-    if erasure.verdict != NEVER_HAD or earlier is None or erasure.version < earlier.version:
-        return erasure
+    erasure, earlier = found.erasure, found.earlier
+    if erasure is None or erasure.verdict != NEVER_HAD:
+        return found
+    if earlier is None or erasure.version < earlier.version:
+        return found
     rows = table.answer("column_mapping").collect()
     now = {(row["physicalName"] or row["name"]).lower() for row in rows}
     before = [column.physical_path for column in earlier.columns]
     hiding = tuple(path for path in before if path is not None and path_of(path)[-1].lower() in now)
     verdict = UNKNOWN if hiding or earlier.only_live else ERASED
-    return replace(erasure, verdict=verdict, unnamed_columns=hiding)
+    return replace(found, erasure=replace(erasure, verdict=verdict, unnamed_columns=hiding))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides the outcome of a table from its row of a second survey, not from the statement's end."""
+"""Decides the outcome of a table from a second survey, because other writers may interfere."""
 
 from __future__ import annotations
 
@@ -21,30 +21,37 @@ from spark_ext.removal.survey import SurveyedTable
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-# The conditions of a table that no longer exists.
+# The conditions of errors that say that a table does not exist.
 _MISSING = {
     *("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"),
     *("DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"),
 }
 _AFTER_COMMIT = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
-_CHANGED_BACK = "Another writer undid the statement, or changed the table in between."
+_UNDONE = (
+    "Cannot reach the goal: another writer undid the statement or changed the table before this"
+    " call read the table again. The newest version contains the other writer's changes. Run the"
+    " call again."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A table that ran.
+    """The run of one table, before the second survey.
 
     Args:
-        planned: The plan of the table.
-        started: The time when the table began, in seconds since the epoch.
-        seconds: The duration.
-        statement: The one statement of metadata that ran; None if the goal ran its statements.
-        statements: The results of the statements that the goal ran before any error.
-        error: The error; None if every statement succeeded.
-        cancelled: Why the call had cancelled the table, if the error is that cancellation.
-        refused: Why the table may not run; None if it may.
-        bytes_done: The bytes that were copied until an error; None if they are not known.
-        leftovers: The copies that no version named before; None if no file was to be copied.
+        planned: The plan that was run.
+        started: The start of the run, in seconds since the epoch.
+        seconds: The duration of the run, in seconds.
+        statement: The SQL text of a single statement of metadata that the run began. None if the
+            goal ran its own statements, or if no statement began.
+        statements: The results of those statements of the goal that succeeded.
+        error: The error that ended the run; None if the run ended without an error.
+        cancelled: The reason why the call cancelled the run; None if the call did not cancel it.
+        refused: The limit that did not allow the run; None if a run was allowed.
+        bytes_done: The size of the files that the rounds of a copy finished, in bytes; None if no
+            rounds counted them.
+        leftovers: The copies in the table's folder that no version named before the run; None if
+            the run did not look for them.
     """
 
     planned: PlannedTable
@@ -60,7 +67,7 @@ class Attempt:
 
     @property
     def changed_bytes(self) -> int | None:
-        """Returns the bytes that were copied or rewritten; None if they are not known."""
+        """Returns the bytes that the run copied or rewrote; None if the number is unknown."""
         if self.error is not None:
             return None if self.is_committed else self.bytes_done
         if not self.has_run:
@@ -71,17 +78,17 @@ class Attempt:
 
     @property
     def has_run(self) -> bool:
-        """Returns whether a statement of this call has ended without an error."""
+        """Returns whether the run had a statement, and ended without an error."""
         return self.error is None and bool(self.statement is not None or self.statements)
 
     @property
     def is_committed(self) -> bool:
-        """Returns whether the error came after the commit of the last statement."""
+        """Returns whether the last statement failed after its commit."""
         return self.error is not None and described(self.error)[0] == _AFTER_COMMIT
 
 
 def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
-    """Returns the result of a table as it is planned."""
+    """Returns the result of a table that has a plan and no run."""
     outcomes = {
         RUN: results.PLANNED if dry_run else results.NOT_BEGUN,
         REACHED: results.ALREADY_DONE,
@@ -108,24 +115,30 @@ def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
 def not_begun(
     planned: PlannedTable, reason: str, failure: BaseException | None = None
 ) -> TableResult:
-    """Returns the result of a table that did not begin, with the failure of the call."""
+    """Returns the result of a table that did not begin.
+
+    Args:
+        planned: The plan.
+        reason: The reason why the table did not begin.
+        failure: The error that ended the call; None if no error ended the call.
+    """
     error, message = (None, None) if failure is None else described(failure)
     return replace(without_run(planned), reasons=(reason,), error=error, message=message)
 
 
 def unknown(planned: PlannedTable, failure: BaseException | None) -> TableResult:
-    """Returns the result of a table that was not read after it had begun."""
+    """Returns the result of a table that began, and that the call could not read afterwards."""
     return replace(not_begun(planned, "UNKNOWN", failure), outcome=results.FAILED)
 
 
 def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable) -> TableResult:
-    """Returns the result of a table that ran.
+    """Returns the result of a table after its run.
 
     Args:
         spark: The session.
         goal: The goal.
         attempt: The run.
-        row: The row of a survey after the run.
+        row: The table's row in the second survey.
     """
     now = goal.plan(row)
     result = replace(
@@ -146,7 +159,7 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     elif row.error is not None:
         result = replace(result, error=row.error, message=row.message)
     elif result.outcome == results.FAILED:
-        result = replace(result, reasons=(CONFLICT,), message=_CHANGED_BACK)
+        result = replace(result, reasons=(CONFLICT,), message=_UNDONE)
     if attempt.statement is not None and attempt.error is None and row.version is not None:
         result = _with_statement(spark, goal, attempt, result)
     if result.outcome == results.WAITING:
@@ -165,7 +178,7 @@ def _outcome(
     if now.action == REACHED:
         by_us = attempt.has_run or attempt.is_committed
         if attempt.cancelled is not None:
-            by_us = _has_commits_of_the_run(spark, attempt)
+            by_us = _may_have_committed(spark, attempt)
         return results.DONE if by_us else results.DONE_BY_ANOTHER
     if attempt.cancelled is not None:
         return results.CANCELLED
@@ -179,14 +192,14 @@ def _outcome(
 def _with_statement(
     spark: SparkSession, goal: Goal, attempt: Attempt, result: TableResult
 ) -> TableResult:
-    """Returns the result with the one statement that ran."""
+    """Returns the result with the single statement of the run."""
     assert attempt.statement is not None
     before, after = result.version_before or 0, result.version_after or 0
     counts: dict[str, Any] = {}
     if isinstance(goal, Removal):
         counts = {name: FileCount() for name in ("kept", "copied", "rewritten")}
         if after != before + 1:
-            # Others wrote in between: the removal may be theirs, or have met other files.
+            # Another writer committed too: it may have removed column mapping or changed files.
             removals = _removals(spark, attempt, before)
             if len(removals) > 1:
                 return replace(result, outcome=results.DONE_BY_ANOTHER)
@@ -197,26 +210,31 @@ def _with_statement(
 
 
 def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
-    """Returns our removal since a version, or also those of others if ours is not the first one.
+    """Returns the removals after a version that may be the run's own.
 
-    A statement that removes column mapping from a table without it commits a removal, too. So a
-    single removal is ours. Of several, the first one is ours if it alone is as old as the run:
-    the clock of the storage may differ.
+    The statement of the run commits a removal even if another writer has removed column mapping
+    already. A single removal is therefore the run's own.
+
+    Returns:
+        The run's own removal, if it is the only one, or if it is the oldest one and the only one
+        within the time of the run. Otherwise every removal, newest first, because the clock of the
+        storage may differ. Empty if the history has no removal.
     """
     commits = commits_since(spark, attempt.planned.table, version)
     removals = [each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING]
     ended = attempt.started + attempt.seconds
-    of_run = [
+    during_run = [
         each for each in removals if int(attempt.started) <= each["timestamp"].timestamp() <= ended
     ]
-    return of_run if of_run == removals[-1:] else removals
+    return during_run if during_run == removals[-1:] else removals
 
 
-def _has_commits_of_the_run(spark: SparkSession, attempt: Attempt) -> bool:
-    """Returns whether a commit is newer than the start of the run, or the history is not known.
+def _may_have_committed(spark: SparkSession, attempt: Attempt) -> bool:
+    """Returns whether the history has a commit that the run may have written, or lacks commits.
 
-    A statement may be cancelled after its commit, and a commit does not say which driver wrote it.
-    The end of the run is no limit, because the clock of the storage may be ahead.
+    A statement may be cancelled after its commit, and a commit does not name its driver. So every
+    commit after the start of the run counts. Commits after the end of the run count too, because
+    the clock of the storage may be ahead.
     """
     table = attempt.planned
     commits = commits_since(spark, table.table, table.before.version or 0)
@@ -225,7 +243,7 @@ def _has_commits_of_the_run(spark: SparkSession, attempt: Attempt) -> bool:
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:
-    """Returns the counts of the statement that removed column mapping."""
+    """Returns the counts of the removal among the statements; empty if no statement has counts."""
     for each in statements:
         if each.copied is not None:
             return {"kept": each.kept, "copied": each.copied, "rewritten": each.rewritten}

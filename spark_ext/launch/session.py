@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a Spark session with Delta Lake and usage tracking, for builders and commands."""
+"""Makes the options of a Spark session with Delta Lake and usage tracking."""
 
 from __future__ import annotations
 
@@ -65,15 +65,15 @@ def configure(
 
     Raises:
         TypeError: `builder` is not a session builder.
-        RemoteSessionError: The session would be one of a Spark Connect server that runs already.
+        RemoteSessionError: The session belongs to a Spark Connect server that already runs.
         ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
         DeltaPackageMissingError: delta-spark or a package that it imports is missing.
         ExtensionJarMissingError: The jar was not built.
-        UnquotableArgumentError: The jar's path has a comma, at which Spark would split it.
-        SessionAlreadyRunningError: A Spark context runs already, without the extension.
-        JvmWithoutJarsError: No context runs, and the JVM was started without the extension.
-        DifferentVersionsError: The JVM has a jar of another version.
-        UnsupportedSparkVersionError: Spark and a Delta among the packages do not work together.
+        UnquotableArgumentError: The jar's path contains a comma, at which Spark splits the list.
+        SessionAlreadyRunningError: The running Spark context has no usage tracking.
+        JvmWithoutJarsError: No context runs, and the running JVM cannot load the extensions.
+        DifferentVersionsError: The JVM has our jar in another version than this package.
+        UnsupportedSparkVersionError: The packages contain a Delta that does not support this Spark.
 
     Source:
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
@@ -123,7 +123,7 @@ def submit_options() -> dict[str, str]:
         ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
         DeltaPackageMissingError: delta-spark or a package that it imports is missing.
         ExtensionJarMissingError: The jar was not built.
-        UnquotableArgumentError: The jar's path has a comma, at which Spark would split it.
+        UnquotableArgumentError: The jar's path contains a comma, at which Spark splits the list.
     """
     if "," in str(jar()):
         raise UnquotableArgumentError(argument=jar())
@@ -149,16 +149,21 @@ def submit_args(deploy_mode: str = CLIENT) -> list[str]:
 
     Args:
         deploy_mode: One of `DEPLOY_MODES`. In cluster mode the driver runs on another machine,
-            and the configuration of that cluster names its Python.
+            whose configuration sets the driver's Python.
 
     Raises:
         ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
         DeltaPackageMissingError: delta-spark or a package that it imports is missing.
         ExtensionJarMissingError: The jar was not built.
-        UnquotableArgumentError: An argument has white space, which a shell's `$(..)` would split,
-            or the jar's path a comma, at which Spark would.
+        UnquotableArgumentError: An argument contains white space, at which a shell splits the
+            output of `$(..)`. Or the jar's path contains a comma, at which Spark splits the list.
+        UnsupportedSparkVersionError: The installed Delta does not support the Spark of SPARK_HOME.
     """
     options = submit_options()
+    # Without SPARK_HOME, each spark-submit starts the Spark of its own folder. In cluster mode, the
+    # cluster may have another Spark.
+    if deploy_mode == CLIENT and os.environ.get("SPARK_HOME"):
+        _require_pair(entries(options[PACKAGES]))
     arguments = ["--packages", options.pop(PACKAGES), "--jars", options.pop(JARS)]
     if deploy_mode == CLUSTER:
         arguments = ["--deploy-mode", CLUSTER, *arguments]
@@ -181,31 +186,31 @@ def _required(refusal: Callable[[ImportError], SparkExtError]) -> Iterator[None]
 
 
 def joined(present: str, added: str) -> str:
-    """Joins two comma-separated lists, each entry once, in order."""
+    """Joins two comma-separated lists. Keeps the order, and removes repeated entries."""
     return ",".join(entries(f"{present},{added}"))
 
 
 def entries(joined: str) -> list[str]:
-    """Returns the entries of a comma-separated list as Spark reads it, each once, in order."""
+    """Returns the entries of a list as Spark splits it, in order and without repeated entries."""
     return [*dict.fromkeys(filter(None, map(str.strip, joined.split(","))))]
 
 
 def is_connect(value: Any) -> bool:
-    """Returns whether a session or a builder is of Spark Connect, which may not be installed."""
+    """Returns whether a session or a builder belongs to Spark Connect, without an import of it."""
     classes = type(value).__mro__
     return any(each.__module__.startswith("pyspark.sql.connect.") for each in classes)
 
 
 def _refuse_remote(builder: SparkSession.Builder) -> None:
-    """Refuses a builder whose session belongs to a running server, which ignores our settings.
+    """Raises RemoteSessionError if the session would belong to a server that already runs.
 
-    If the address is `local`, or absent with `spark.api.mode`, PySpark starts a server with our
-    settings.
+    Such a server ignores our settings. PySpark starts a server with our settings if the address is
+    `local`, or if `spark.api.mode` asks for Spark Connect and no address is set.
     """
     options: dict[str, str] = getattr(builder, "_options", {})
     address = options.get("spark.remote", os.environ.get("SPARK_REMOTE", ""))
     if address.startswith(CONNECT):
-        # A token may follow the host.
+        # The error omits the rest of the address, which may contain a token.
         host = re.split("[/;]", address.removeprefix(CONNECT))[0]
         raise RemoteSessionError(server=f"{CONNECT}{host}")
     if is_connect(builder):
@@ -219,7 +224,8 @@ def _require_pair(packages: list[str]) -> None:
 
 
 def _require_configurable(context: SparkContext | None) -> None:
-    # Spark reads extensions and jars when its context starts, and ignores later ones silently.
+    """Raises SessionAlreadyRunningError if the running context has no usage tracking."""
+    # Spark reads extensions and jars only when a context starts, and silently ignores later ones.
     if context is None:
         return
     extensions = context.getConf().get(EXTENSIONS, "") or ""

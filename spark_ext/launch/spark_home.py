@@ -12,7 +12,7 @@ from types import ModuleType
 
 
 def module(name: str) -> ModuleType | str:
-    """Returns a module, or the error of its import, which may be of any type."""
+    """Returns a module, or the text of the error if the import fails with any exception."""
     try:
         return import_module(name)
     except Exception as broken:
@@ -20,23 +20,24 @@ def module(name: str) -> ModuleType | str:
 
 
 def spark_home(environ: Mapping[str, str]) -> Path | None:
-    """Returns SPARK_HOME, else the Spark inside the package pyspark, if the package has one."""
+    """Returns SPARK_HOME, or else the Spark inside the package pyspark; None if neither exists."""
     if environ.get("SPARK_HOME"):
         return Path(environ["SPARK_HOME"])
     pyspark = module("pyspark")
     if isinstance(pyspark, str) or pyspark.__file__ is None:
         return None
     package = Path(pyspark.__file__).parent
-    # pyspark/find_spark_home.py does the same. The package of `pyspark-client` has no jars.
+    # pyspark/find_spark_home.py searches these folders too. `pyspark-client` contains no jars.
     candidates = (Path("..").resolve(), package / "spark-distribution", package)
     return next((path for path in candidates if _is_spark_home(path)), None)
 
 
 def is_client_only(environ: Mapping[str, str]) -> bool:
-    """Returns whether the package pyspark has no Spark, or cannot start one."""
+    """Returns whether pyspark can be imported, and cannot start a Spark of its own."""
     if isinstance(module("pyspark"), str):
         return False
-    # PySpark 3 has no such function, and a broken `pyspark.util` decides nothing.
+    # PySpark 3 has no `is_remote_only`. If `pyspark.util` cannot be imported, only the search for a
+    # Spark decides.
     is_remote_only = getattr(module("pyspark.util"), "is_remote_only", None)
     return (is_remote_only is not None and is_remote_only()) or spark_home(environ) is None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files in a table's folder, and the columns of which they may contain data."""
+"""The files in a table's folder, and the names of the columns whose data they may contain."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ OTHER: Final = "other"
 
 @dataclass(frozen=True)
 class LogFiles:
-    """Files in the log's folder that differ in their version only.
+    """Files in `_delta_log` that differ in their version and size only.
 
     Args:
         kind: `COMMIT`, `CHECKPOINT` (sidecars too), `CHECKSUM` or `OTHER`.
         num_files: The number of files.
-        size_in_bytes: The size of all files.
-        version: The newest version of the files; None if their names contain none.
-        under: The version of the newest metadata at that version; None if it is not known.
-        schemas: The values of `schemaString`.
-        statistics: The paths in statistics of any action.
-        partition_columns: The keys of `partitionValues` of any action.
-        folders: The names before `=` in paths of files.
-        texts: Texts that may have values and name columns: predicates, expressions, constraints.
-        problem: Why a file cannot be read.
+        size_in_bytes: The total size of the files, in bytes.
+        version: The newest version of the files; None if their names contain no version.
+        under: The version of the last change of metadata up to `version`; None if it is unknown.
+        schemas: The values of `schemaString` in the files.
+        statistics: The paths of columns in the statistics of any action.
+        partition_columns: The keys of `partitionValues` in any action.
+        folders: The names before `=` in folders `name=value` of the data files that actions name.
+        texts: Predicates, expressions, constraints and other texts that may contain values and
+            names of columns.
+        problem: The reason why a file cannot be read; None if all files can be read.
     """
 
     kind: str
@@ -49,11 +50,14 @@ class LogFiles:
 
 @dataclass(frozen=True)
 class CleanupBoundary:
-    """A checkpoint before which log cleanup may delete everything, or the next checkpoint.
+    """A version before which log cleanup may delete all files of the log.
 
     Args:
-        version: The version of the checkpoint.
-        time: The last modification of the newest file before it, in milliseconds since the epoch.
+        version: The version of a checkpoint; or the version after the newest one, at which the
+            table may write its next checkpoint.
+        time: The latest modification of a file of the log before this version, in milliseconds
+            since the epoch. Log cleanup may delete them once the retention period has passed
+            since then.
 
     Source:
         Delta 4.4.0, DeltaHistoryManager.scala, `BufferingLogDeletionIterator`.
@@ -68,15 +72,17 @@ class TableFolder:
     """A table with the files in its folder.
 
     Args:
-        name: The name for a SQL statement.
-        now: The current time. All times are in milliseconds since the epoch.
+        name: The table's name for a SQL statement.
+        now: The time of the reading, in milliseconds since the epoch.
         deleted_file_retention: `delta.deletedFileRetentionDuration` in milliseconds.
         log_retention: `delta.logRetentionDuration` in milliseconds.
         cleans_up_log: `delta.enableExpiredLogCleanup`.
-        boundaries: By version.
+        log_files: The files in `_delta_log`.
+        boundaries: The boundaries of log cleanup, in the order of their versions.
         location: The path of the table.
         column: The requested name or shell pattern; None for every dropped column.
-        starts: The versions at which the known history may begin. Each has its time, and no action.
+        starts: The commits and checkpoints at which the known history may begin, each with its
+            version and time only.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides which names in data files a table's log explains."""
+"""Decides which names and field ids the data files of a table may contain, by its log."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.schema import DataType, Path, inner_types, lower
 
-# Delta 4.4.0, RowTracking: prefixes of internal columns. Files of a clone have the source's names.
+# Delta 4.4.0, RowTracking: prefixes of internal columns. Each table adds a UUID of its own, and
+# files of a clone contain the UUID of the source.
 _ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")
 
 
 @dataclass(frozen=True)
 class KnownNames:
-    """The names and ids that data files of a table may contain; letter case is ignored."""
+    """The names and field ids that the data files of a table may contain, in any letter case.
+
+    Args:
+        states: Every known state of the table, oldest first.
+    """
 
     states: Sequence[State]
 
@@ -31,10 +36,10 @@ class KnownNames:
         return self.states[-1].mode == MODE_ID
 
     def allows(self, path: Path) -> bool:
-        """Returns whether a file may contain a path.
+        """Returns whether a file may contain a column with this path.
 
-        It may contain paths of present, dropped and internal columns. If the log does not name all
-        dropped columns, it may contain any path.
+        A file may contain present, dropped and internal columns. If the log does not name every
+        dropped column, a file may contain any path.
         """
         path = lower(path)
         if self.is_internal(path):
@@ -44,7 +49,7 @@ class KnownNames:
         )
 
     def allows_id(self, id: int) -> bool:
-        """Returns whether a file may contain a field id."""
+        """Returns whether a file may contain a column with this field id."""
         if id in self._types_by_id:
             return True
         return not (self._dropped_are_known and id not in self._former_ids)
@@ -55,34 +60,38 @@ class KnownNames:
         return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
     def has_no_columns_below(self, id: int) -> bool:
-        """Returns whether the format, not the schema, decides the parts of a column."""
+        """Returns whether an id has a type without columns. A variant has parts, and no columns."""
         return isinstance(self._types_by_id.get(id), str)
 
     @property
-    def _relevant_states(self) -> Sequence[State]:
-        """Returns the states whose dropped columns live files may still contain."""
-        # Without column mapping, files contain the present columns only.
+    def _states_with_dropped(self) -> Sequence[State]:
+        """Returns the states with columns that live files may contain after a drop.
+
+        If the table has no column mapping, its files contain present columns only.
+        """
         return self.states if self.states[-1].is_mapped else ()
 
     @cached_property
     def _dropped_are_known(self) -> bool:
-        """Returns whether these states contain every dropped column."""
+        """Returns whether the states name every dropped column that files may contain."""
         newest = self.states[-1]
         if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
             return True
-        # The operation of a state from a checkpoint is unknown.
+        # Foreign files may contain columns that no state names. A state from a checkpoint has no
+        # operation, and counts as one that may add such files.
         return not any(state.may_add_foreign_files for state in self.states)
 
     @cached_property
     def _present(self) -> dict[Path, DataType | str]:
         newest = self.states[-1]
-        # Another check finds keys of column mapping that remain after a removal.
+        # After a removal, the schema may still contain physical names. The check
+        # `mapping_keys_remain` reports them.
         physical = {lower(each.physical_path): each.field["type"] for each in newest.columns}
         return {**physical, **dict(_typed(newest))}
 
     @cached_property
     def _former(self) -> dict[Path, DataType | str]:
-        return {path: kind for state in self._relevant_states for path, kind in _typed(state)}
+        return {path: kind for state in self._states_with_dropped for path, kind in _typed(state)}
 
     @cached_property
     def _types_by_id(self) -> dict[object, DataType | str | None]:
@@ -92,7 +101,7 @@ class KnownNames:
 
     @cached_property
     def _former_ids(self) -> set[object]:
-        return {id for state in self._relevant_states if state.is_mapped for id in state.ids}
+        return {id for state in self._states_with_dropped if state.is_mapped for id in state.ids}
 
     @cached_property
     def _internal(self) -> frozenset[str]:
@@ -106,13 +115,14 @@ class KnownNames:
     def _is_in(self, path: Path, known: dict[Path, DataType | str]) -> bool:
         if path in known:
             return True
-        # Only structs have columns. The format decides the parts of other types, such as variants.
+        # The schema names every column of a struct. The file format names the parts of other types,
+        # such as variants, so any path below them is known.
         above = (path[:length] for length in range(len(path) - 1, 0, -1))
         nearest = next((known[each] for each in above if each in known), "struct")
         return (nearest if isinstance(nearest, str) else nearest["type"]) != "struct"
 
 
 def _typed(state: State) -> Iterator[tuple[Path, DataType | str]]:
-    """Yields the paths in files of columns, elements, keys and values, with their types."""
+    """Yields the path in files and the type of each column, element, key and value."""
     for column in state.columns:
         yield from inner_types(state.name_in_files(column), column.field["type"])

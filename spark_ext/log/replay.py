@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a log: the protocol and the metadata of a table, version by version."""
+"""Replays a log: returns the protocol and the metadata of a table after each change of them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ from spark_ext.model.usage import parsed_flag
 
 @dataclass(frozen=True)
 class State:
-    """A table from one change of its metadata or protocol to the next.
+    """The protocol and the metadata of a table from one change of them until the next.
 
     Args:
-        version: The first version of the state.
-        commit: The commit of that version; None if it was cleaned up and the state is known from a
-            checkpoint.
+        version: The first version with this protocol and metadata.
+        commit: The commit of that version. None if log cleanup deleted the commit, and a checkpoint
+            contains the state.
+        protocol: The protocol.
+        metadata: The metadata.
     """
 
     version: int
@@ -40,7 +42,7 @@ class State:
 
     @property
     def mode(self) -> str:
-        """Returns the column mapping mode in lower case, also if the mode is unknown."""
+        """Returns the column mapping mode in lower case; it may be one that Delta does not know."""
         return str(self.metadata.configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)).lower()
 
     @property
@@ -78,33 +80,36 @@ class State:
 
     @property
     def may_add_foreign_columns(self) -> bool:
-        """Returns whether the columns may come from another table or version, with names and ids.
+        """Returns whether the commit may add columns of another table or version, with their ids.
 
-        A writer may omit `commitInfo`, so the operation may be unknown.
+        An unknown operation may add such columns: a writer may omit `commitInfo`.
         """
         return self.operation in (None, CLONE, RESTORE)
 
     @property
     def may_add_foreign_files(self) -> bool:
-        """Returns whether files may come from another table, as by an unknown operation."""
+        """Returns whether the commit may add files of another table. An unknown operation may."""
         return self.operation in (None, CLONE, CONVERT)
 
     @property
     def may_add_foreign_mapped_files(self) -> bool:
-        """Returns whether files may have physical names of another table; CONVERT has none."""
+        """Returns whether the commit may add files with the physical names of another table.
+
+        An unknown operation may add such files. CONVERT adds files without physical names.
+        """
         return self.operation in (None, CLONE)
 
     def name_in_files(self, column: Column) -> Path:
         """Returns the path by which readers find a column in data files, in lower case.
 
-        Without column mapping that is the logical path. Remaining keys in the schema are ignored.
+        Without column mapping, this is the logical path, even if the schema has physical names.
         """
         path = column.physical_path if self.is_mapped else column.path
         return lower(path)
 
     @cached_property
     def names_in_files(self) -> Mapping[Path, Column]:
-        """Returns every column by its `name_in_files`; the first one if two have the same."""
+        """Returns every column by its `name_in_files`; the first column if two names are equal."""
         found: dict[Path, Column] = {}
         for column in self.columns:
             found.setdefault(self.name_in_files(column), column)
@@ -125,10 +130,11 @@ class State:
 def states(log: TableLog) -> tuple[State, ...]:
     """Returns every state of the log, oldest first.
 
-    If version 0 was cleaned up, the states start at the oldest checkpoint.
+    If log cleanup deleted version 0, the states start at the oldest checkpoint that has both
+    actions, `metaData` and `protocol`, and that the commits follow without a gap.
 
     Returns:
-        The states. Empty without version 0 and without a checkpoint that has both actions.
+        The states. Empty if the log has neither version 0 nor such a checkpoint.
     """
     start = None if log.first_commit == 0 else _oldest_checkpoint(log)
     if start is not None and start.protocol is not None and start.metadata is not None:
@@ -150,7 +156,7 @@ def states(log: TableLog) -> tuple[State, ...]:
 
 
 def since(states: Sequence[State], holds: Callable[[State], bool]) -> int | None:
-    """Returns the version since which a condition holds; None if it does not hold now."""
+    """Returns the version since which all states meet a condition; None if the newest does not."""
     version = None
     for state in reversed(states):
         if not holds(state):
@@ -160,9 +166,9 @@ def since(states: Sequence[State], holds: Callable[[State], bool]) -> int | None
 
 
 def _oldest_checkpoint(log: TableLog) -> Summary | None:
-    # Changes between an older checkpoint and the first commit would be missing.
+    """Returns the oldest checkpoint with both actions after which the log lacks no commit."""
     first_commit = log.last_version + 1 if log.first_commit is None else log.first_commit
-    whole = (
+    complete = (
         summary
         for summary in log.summaries
         if summary.first_version is None
@@ -170,4 +176,4 @@ def _oldest_checkpoint(log: TableLog) -> Summary | None:
         and summary.protocol is not None
         and summary.metadata is not None
     )
-    return min(whole, key=lambda summary: summary.version, default=None)
+    return min(complete, key=lambda summary: summary.version, default=None)

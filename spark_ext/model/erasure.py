@@ -18,7 +18,7 @@ ERASED: Final = "ERASED"
 NEVER_HAD: Final = "NEVER_HAD"
 VERDICTS: Final = (LIVE, STILL_PRESENT, UNKNOWN, ERASED, NEVER_HAD)
 
-# The source of a name that no commit contains.
+# The `source` of a name that only older files of the log contain.
 IN_SCHEMA: Final = "SCHEMA"
 
 
@@ -27,10 +27,10 @@ class FilesRead:
     """The files of one kind that were read.
 
     Args:
-        kind: Data files are `live`, `removed`, `changeData` or `untracked`; files of the log are
-            `commit`, `checkpoint`, `checksum` or `other`.
+        kind: `live`, `removed`, `changeData` or `untracked` for data files; `commit`,
+            `checkpoint`, `checksum` or `other` for files of the log.
         num_files: The number of files.
-        size_in_bytes: The size of all files.
+        size_in_bytes: The total size of the files, in bytes.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class FilesRead:
 
 @dataclass(frozen=True)
 class LiveColumn:
-    """A column of the newest version.
+    """A column of the table's newest version.
 
     Args:
         path: The path, quoted for SQL.
@@ -61,11 +61,12 @@ class NameInLog:
 
     Args:
         path: The path, quoted for SQL.
-        version: The version of the commit, or the newest version of the file that has the name.
+        version: The version of the commit. If the source is `SCHEMA`, the newest version of the
+            files that contain the name; None if their names contain no version.
         timestamp: The time of the commit in the time zone of this process; None for a file.
-        source: `DROP COLUMNS` or `RENAME COLUMN`, if a commit of that operation has the name;
-            `SCHEMA`, if only an older file of the log has a schema with the name. Then the column
-            was dropped, or it was renamed and has another physical name now.
+        source: `DROP COLUMNS` or `RENAME COLUMN`, if a commit of that operation contains the name.
+            `SCHEMA`, if only an older file of the log has a schema with the name: the column was
+            dropped, or was renamed and has another physical name now.
     """
 
     path: str
@@ -79,30 +80,33 @@ class ColumnErasure:
     """Whether data of a column exists in a table, and how that is known.
 
     Args:
-        verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if some place has its
-            data; `UNKNOWN`, if something unreadable or ambiguous may have it; `ERASED`, if the
-            table had the column, and no data remains; `NEVER_HAD`, if the log knows of no such
-            column since `oldest_version`.
+        verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if a file has its
+            data; `UNKNOWN`, if an unreadable file or an ambiguous name may belong to the column;
+            `ERASED`, if the table had the column, and no data remains; `NEVER_HAD`, if no version
+            since `oldest_version` has the column.
         column: The requested name or shell pattern; None for every dropped column.
         table_id: The id in the table's metadata.
         location: The path of the table.
+        sources: Other tables in whose folders live files of the table are, such as the source of a
+            shallow clone, or the folder of the files if no log is visible there.
         version: The newest version.
         timestamp: The time when the files were read, in the time zone of this process.
-        oldest_version: The oldest version whose schema the log has. From 0, the history is whole.
+        oldest_version: The oldest version whose schema the log has. If it is 0, the log has every
+            schema of the table.
         oldest_timestamp: The time of that version; None if it is not known.
         live_columns: Columns of the newest version that have, or had, the name.
-        columns: Dropped columns that had the name; columns of files whose name no schema contains,
-            because they may have had it; and a row without names if none of these exists, and some
-            files cannot be read.
+        columns: The dropped columns that had the name, and the columns in files that may have had
+            it because no schema contains their names. If there are no such columns and some files
+            cannot be read, one row without names.
         names_in_log: Names that match, and that no schema of the known history contains.
         unnamed_columns: Physical paths of columns in files or statistics that may have had the
             name. No schema of the log contains these paths.
-        unknown_files: Data files that cannot be read.
-        unknown_log_files: Files in the log's folder that cannot be read.
-        unknown_schemas: Versions whose schema cannot be read.
-        forgotten_ids: Column ids that the table assigned, and that no schema of the log has: so
-            many columns, elements, keys and values were dropped before `oldest_version`. None
-            without column mapping.
+        unknown_files: The number and the size of the data files that cannot be read.
+        unknown_log_files: The number of files in the log's folder that cannot be read.
+        unknown_schemas: The number of versions whose schema cannot be read.
+        forgotten_ids: The number of column ids that the table assigned and that no schema of the
+            log has. These columns, elements, keys and values were dropped before `oldest_version`.
+            None without column mapping, or if the table's highest column id is unknown.
         files_read: The files that were read, by kind.
     """
 
@@ -110,6 +114,7 @@ class ColumnErasure:
     column: str | None
     table_id: str | None
     location: str
+    sources: tuple[str, ...]
     version: int
     timestamp: datetime
     oldest_version: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of a removal of column mapping for many tables, one row for each table."""
+"""The row of a survey: the state of one table, and the cost of each removal stage."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Obstacle:
 
     Args:
         stage: The blocked stage.
-        reason: The `reason` of a `Reason`, as are `name` and `detail`.
-        name: The column or the feature.
-        detail: A detail of the reason.
+        reason: The `reason` of a `Reason` of `removal/reasons.py`.
+        name: The `name` of that `Reason`: a column, a feature or a stage.
+        detail: The `detail` of that `Reason`.
     """
 
     stage: str
@@ -40,20 +40,21 @@ class SurveyedTable:
     Args:
         table: The full name of the table.
         mode: `none`, `name` or `id`.
-        tracked: Whether its protocol lists the feature.
-        has_dropped_or_renamed: The flag; None for an untracked table.
+        tracked: Whether the protocol of the table lists the feature.
+        has_dropped_or_renamed: Whether the flag is anything but `false`; None for an untracked
+            table.
         num_columns: The number of columns at every level.
         num_other_names: The number of columns whose physical name differs from the logical name.
         num_files: The number of files of the newest version.
-        size_in_bytes: The size of these files.
+        size_in_bytes: The total size of these files, in bytes.
         unmapped: The cost of the stage `unmapped`, as in `RemovalStage`.
         readers: The cost of the stage `readers`.
         writers: The cost of the stage `writers`.
         blocked_by: The reasons that block stages whose cost is `BLOCKED`.
         version: The newest version, from 0.
-        aligning: The former mode, if an alignment of names has begun and not ended; else None.
-        location: The table's folder. Two names with one location are names of one table.
-        error: The condition of the error.
+        aligning: The mode before the current alignment of names; None if none has begun.
+        location: The table's folder. If two names have one location, they name the same table.
+        error: The condition of the error; None if the table can be read.
         message: The text of the error.
     """
 

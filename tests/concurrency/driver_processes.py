@@ -120,7 +120,7 @@ def hold_while_copying(home: Path, jars: list[str], what: str) -> None:
         write_whole(home / OUTCOME, result)
 
     threading.Thread(target=run, daemon=True).start()
-    wait_until(lambda: disk.is_waiting or (home / OUTCOME).exists(), "a copy")
+    wait_until(lambda: disk.has_delayed or (home / OUTCOME).exists(), "a copy")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs random histories for a given time: `python -m tests.histories.soak --histories 1000`."""
+"""Runs a number of random histories: `python -m tests.histories.soak --histories 1000`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ world: World  # `begin_job` sets it
 
 
 class Batch(NamedTuple):
-    """Describes histories of one seed."""
+    """The histories of one seed, which one process runs."""
 
     seed: int
     histories: int
@@ -96,17 +96,28 @@ def first_line(failure: str) -> str:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.histories.soak")
-    parser.add_argument("--histories", type=int, default=100)
-    parser.add_argument("--steps", type=int, default=12, help="the most steps of a history")
+    parser.add_argument("--histories", type=int, default=100, help="the number of histories")
     parser.add_argument(
-        "--batch", type=int, default=50, help="histories of one seed; the first is always simple"
+        "--steps", type=int, default=12, help="the largest number of steps in a history"
     )
-    parser.add_argument("--seed", type=int, help="the first seed; later batches count up")
-    parser.add_argument("--jobs", type=int, default=1, help="processes, each with two sessions")
     parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="the time to start batches"
+        "--batch",
+        type=int,
+        default=50,
+        help="the number of histories with one seed; Hypothesis draws a minimal history first",
     )
-    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument(
+        "--seed", type=int, help="the seed of the first batch; each later batch has the next seed"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="the number of processes, each with two sessions"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="no batch starts after this time"
+    )
+    parser.add_argument(
+        "--no-shrink", action="store_true", help="report the first failure, not the shortest one"
+    )
     return parser.parse_args()
 
 

@@ -323,7 +323,7 @@ def test_clustering_column_keeps_its_physical_name_through_a_rename(table: Table
 
 
 @pytest.mark.without("deletion-vectors")
-def test_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) -> None:
+def test_nested_ids_of_iceberg_compat_v2_use_physical_names(table: Table) -> None:
     table.create("a INT, r ARRAY<INT>, m MAP<INT, INT>", MAPPED, COMPAT_V2)
     created = table.log
     table.alter("RENAME COLUMN r TO q")

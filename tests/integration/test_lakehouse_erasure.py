@@ -290,7 +290,7 @@ def test_signal_ends_the_steps_and_the_report_has_those_that_ran(
 
     def interrupt() -> None:
         try:
-            wait_until(lambda: disk.is_waiting, "a copy")
+            wait_until(lambda: disk.has_delayed, "a copy")
             os.kill(os.getpid(), signal.SIGTERM)
             wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
         finally:
@@ -314,7 +314,7 @@ def test_signal_ends_the_steps_and_the_report_has_those_that_ran(
     assert (found.interrupted, found.complete) == ("SIGTERM", False)
     first, second = found.tables
     assert [(step.step, step.version_after) for step in first.applied] == [("PURGE", None)]
-    assert (second.verdict, second.not_read, second.applied) == ("NOT_READ", "INTERRUPTED", ())
+    assert (second.verdict, second.not_read, second.applied) == ("STILL_PRESENT", None, ())
     written = json.loads(Certificate.of(found).json())
     assert [len(each["applied"]) for each in written["tables"]] == [1, 0]
 

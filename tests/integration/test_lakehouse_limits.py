@@ -139,7 +139,7 @@ def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> thre
 
     def wait() -> None:
         try:
-            wait_until(lambda: disk.is_waiting, "a copy")
+            wait_until(lambda: disk.has_delayed, "a copy")
             then()
             wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
         finally:
@@ -198,7 +198,7 @@ def test_second_signal_does_not_wait_for_cancelled_statements(
 
     def signal_twice() -> None:
         try:
-            wait_until(lambda: disk.is_waiting, "a copy")
+            wait_until(lambda: disk.has_delayed, "a copy")
             os.kill(os.getpid(), signal.SIGTERM)
             wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
             os.kill(os.getpid(), signal.SIGINT)

@@ -559,7 +559,7 @@ def test_cancelled_purge_deletes_its_copies(table: Table, disk: OddDisk) -> None
     with untouched(table):
         thread = InheritableThread(target=purge_in_a_group)
         thread.start()
-        wait_until(lambda: disk.is_waiting, "a copy")
+        wait_until(lambda: disk.has_delayed, "a copy")
         context.cancelJobGroup("purge")
         disk.release()
         thread.join()

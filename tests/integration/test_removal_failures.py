@@ -349,7 +349,7 @@ def test_cancelled_removal_deletes_complete_copies(
 
     with untouched(odd_table):
         running = Running(odd_table, "copies")
-        wait_until(lambda: disk.is_waiting, "a copy")
+        wait_until(lambda: disk.has_delayed, "a copy")
         kill(running, odd_table.spark)
         time.sleep(1)
         assert running.thread.is_alive()  # the statement waits for its tasks
@@ -385,7 +385,7 @@ def test_removal_cancelled_in_the_second_round_deletes_the_copies_of_the_first(
         odd_table.remove_mapping()
 
     def cancel_once_it_copies() -> None:
-        wait_until(lambda: disk.is_waiting, "a copy")
+        wait_until(lambda: disk.has_delayed, "a copy")
         cancel(spark)
         wait_until(lambda: "FAILED" in statuses(spark, "round two"), "a job that failed")
         disk.release()
@@ -431,7 +431,7 @@ def test_removal_in_conflict_while_it_copies_continues_or_deletes_its_copies(
 ) -> None:
     disk.hold()
     running = Running(odd_table, "conflict")
-    wait_until(lambda: disk.is_waiting, "a copy")
+    wait_until(lambda: disk.has_delayed, "a copy")
     other = Table(odd_table.spark, odd_table.path)
 
     other.spark.sql(change.format(t=other.name))

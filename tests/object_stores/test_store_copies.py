@@ -72,8 +72,8 @@ def remove_both(table: Table, store: Store) -> Uploaded:
     return uploaded
 
 
-def sent_by_us(requests: list[Request]) -> int:
-    """Returns the bytes of data files that the executor sent and received."""
+def transferred_bytes(requests: list[Request]) -> int:
+    """Returns the number of bytes of data files that the executor sent and received."""
     return sum(r.sent + r.received for r in requests if r.key.endswith(".parquet"))
 
 
@@ -91,7 +91,7 @@ def test_removal_transfers_little_data_when_a_column_was_renamed(
         Kind.UPLOAD_PART: 1,
         Kind.COMPLETE_UPLOAD: 1,
     }
-    assert sent_by_us(store.proxy.requests) < 200_000
+    assert transferred_bytes(store.proxy.requests) < 200_000
     # deltalake does not support column mapping, and so reads the physical names.
     assert len(store.rows(uploaded.key)) == table.frame().count()
 
@@ -200,13 +200,13 @@ def test_removal_copies_deletion_vectors_of_a_clones_source(table: Table, store:
 
 # The default stream of Hadoop 3.5 also requests the file's tag, and pieces of 8 MiB.
 @EVERY
-@pytest.mark.parametrize(("stream", "asks_for_pieces"), [("classic", False), ("analytics", True)])
+@pytest.mark.parametrize(("stream", "requests_pieces"), [("classic", False), ("analytics", True)])
 def test_executors_copy_when_the_setting_is_false(
     table: Table,
     server: S3,
     new_store_on: Callable[..., Store],
     stream: str,
-    asks_for_pieces: bool,
+    requests_pieces: bool,
 ) -> None:
     options = {"input.stream.type": stream, "multipart.size": "5M"}
     store = new_store_on(server, options=options)
@@ -218,7 +218,7 @@ def test_executors_copy_when_the_setting_is_false(
     requests = uploaded.counts()
     assert requests.pop(Kind.COPY_PART, 0) == 0
     assert requests.pop(Kind.UPLOAD_PART) == 3
-    limit = 6 + 2 + 12 // 8 if asks_for_pieces else 6
+    limit = 6 + 2 + 12 // 8 if requests_pieces else 6
     assert sum(requests.values()) <= limit, requests
 
 
@@ -234,10 +234,10 @@ def test_executors_copy_when_multipart_uploads_are_disabled(
     assert uploaded.counts()[Kind.PUT] == 1
 
 
-def test_executors_copy_after_the_store_refuses_once(
+def test_executors_copy_all_files_when_the_store_forbids_copies(
     table: Table, server: S3, new_store_on: Callable[..., Store]
 ) -> None:
-    """The store forbids copies, so the executor copies all files in the same statement."""
+    """After the first refusals, the executor copies all files in the same statement."""
     store = new_store_on(server)
     text_table(table)
     insert_text(table, *TEXTS, megabytes=12)
@@ -263,7 +263,7 @@ def test_removal_aborts_an_upload_whose_first_response_is_lost(table: Table, sto
 
 
 def test_removal_aborts_other_uploads_when_one_abort_fails(table: Table, store: Store) -> None:
-    """The task of the upload may have aborted it after the listing."""
+    """An abort fails if the task of the upload aborts the upload after the listing."""
     text_table(table, megabytes=6)
     insert_text(table, *TEXTS, megabytes=6)
     table.alter("RENAME COLUMN a TO d")
@@ -313,7 +313,7 @@ SETTINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 def test_requests_have_the_settings_of_the_file_system(
     table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], setting: str
 ) -> None:
-    """The requests are checked even if the server refuses them, as S3Proxy refuses some."""
+    """Asserts on requests that the server may refuse: S3Proxy refuses some."""
     options, headers = SETTINGS[setting]
     store = new_store_on(s3proxy_server, options=options)
     renamed_table(table)
@@ -347,8 +347,10 @@ def test_each_request_has_the_customers_key(
     assert_headers(uploaded, Kind.COPY_PART, sent | source)
 
 
-@pytest.mark.skipif(hadoop_version() == "3.4.1", reason="knows no such setting")
-def test_parts_have_checksums(table: Table, server: S3, new_store_on: Callable[..., Store]) -> None:
+@pytest.mark.skipif(hadoop_version() == "3.4.1", reason="Hadoop 3.4.1 has no such setting")
+def test_uploads_declare_the_checksum_algorithm(
+    table: Table, server: S3, new_store_on: Callable[..., Store]
+) -> None:
     store = new_store_on(server, options={"create.checksum.algorithm": "SHA256"})
     text_table(table)
     table.alter("DROP COLUMN b")
@@ -363,7 +365,7 @@ def test_parts_have_checksums(table: Table, server: S3, new_store_on: Callable[.
 def test_requests_have_the_requester_pays_header(
     table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
 ) -> None:
-    """The client sends its own header, for which S3Proxy refuses all requests."""
+    """S3Proxy refuses every request with this header of the client."""
     store = new_store_on(versitygw_server, options={"requester.pays.enabled": "true"})
     renamed_table(table)
 

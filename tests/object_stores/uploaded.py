@@ -28,7 +28,7 @@ _numbers = itertools.count()
 
 
 class Uploaded(Table):
-    """Holds a table below a key of a bucket. Tests read its log in a local folder without data.
+    """A table below a key of a bucket. Tests read its log from a copy in a local folder.
 
     The folder is outside of the folders of pytest, so `left_tables` finds no table there.
     """

@@ -71,7 +71,7 @@ def row_key(row: int) -> str:
 
 
 def marker(column: int) -> str:
-    """Returns the prefix of every string in a column, which occurs nowhere else."""
+    """Returns the prefix of every string in a column. No other column contains the prefix."""
     return f"<{column * 7_654_321}>"
 
 
@@ -122,20 +122,23 @@ def every(columns: Iterable[Column]) -> Iterator[Column]:
 
 
 def without(columns: Sequence[Column], dropped: Callable[[Column], bool]) -> Columns:
-    """Returns the columns that are kept. The first field of a struct is always kept."""
+    """Returns the columns without the dropped ones, at every level.
 
-    def is_kept(kind: Type) -> Type:
+    If all fields of a struct are dropped, its first field is kept.
+    """
+
+    def pruned(kind: Type) -> Type:
         if isinstance(kind, Struct):
             return Struct(without(kind.columns, dropped) or prune(kind.columns[:1]))
         if isinstance(kind, Array):
-            return Array(is_kept(kind.element))
+            return Array(pruned(kind.element))
         if isinstance(kind, Map):
-            return Map(is_kept(kind.key), is_kept(kind.value))
+            return Map(pruned(kind.key), pruned(kind.value))
         return kind
 
     def prune(some: Iterable[Column]) -> Columns:
         return tuple(
-            Column(column.id, column.name, column.new_name, is_kept(column.type)) for column in some
+            Column(column.id, column.name, column.new_name, pruned(column.type)) for column in some
         )
 
     return prune(column for column in columns if column in (ROW, KEY) or not dropped(column))
@@ -216,23 +219,24 @@ def random_table(columns: Columns, rows: int, random: Random, *, ids: bool = Fal
         return leaf(kind, column)
 
     def leaf(kind: pa.DataType, column: int) -> Any:
-        few = random.randrange(40 if column % 2 else 10**6)  # a dictionary, or none
+        # Writers encode few values in a dictionary, and many values without one.
+        number = random.randrange(40 if column % 2 else 10**6)
         if pa.types.is_string(kind):
-            return f"{marker(column)}{few}"
+            return f"{marker(column)}{number}"
         if pa.types.is_binary(kind):
-            return f"{marker(column)}{few}".encode()
+            return f"{marker(column)}{number}".encode()
         if pa.types.is_boolean(kind):
-            return few % 2 == 0
+            return number % 2 == 0
         if pa.types.is_integer(kind):
-            return few % 2 ** (kind.bit_width - 1)
+            return number % 2 ** (kind.bit_width - 1)
         if pa.types.is_floating(kind):
-            return few / 8
+            return number / 8
         if pa.types.is_decimal(kind):
-            return Decimal(few).scaleb(-kind.scale)
+            return Decimal(number).scaleb(-kind.scale)
         if pa.types.is_date(kind):
-            return date(1970, 1, 1) + timedelta(days=few % 20_000)
+            return date(1970, 1, 1) + timedelta(days=number % 20_000)
         zone = timezone.utc if kind.tz else None
-        return datetime(1970, 1, 1, tzinfo=zone) + timedelta(seconds=few, microseconds=few)
+        return datetime(1970, 1, 1, tzinfo=zone) + timedelta(seconds=number, microseconds=number)
 
     return pa.Table.from_pylist(
         [row(number) for number in range(rows)], schema=arrow_schema(columns, ids=ids)
@@ -257,29 +261,34 @@ def renamed(rows: Rows, columns: Columns, *, new: bool) -> Rows:
     Args:
         rows: The rows, which may have other columns as well if `new` is false.
         columns: The columns.
-        new: Whether the rows have the new names already.
+        new: Whether the rows already have the new names.
     """
 
     def name(column: Column) -> str:
         return column.new_name if new else column.name
 
-    def of(value: Any, kind: Type) -> Any:
+    def renamed_value(value: Any, kind: Type) -> Any:
         if value is None:
             return None
         if isinstance(kind, Struct):
             assert not new or set(value) == {column.new_name for column in kind.columns}
             return {
-                column.new_name: of(value[name(column)], column.type) for column in kind.columns
+                column.new_name: renamed_value(value[name(column)], column.type)
+                for column in kind.columns
             }
         if isinstance(kind, Array):
-            return [of(element, kind.element) for element in value]
+            return [renamed_value(element, kind.element) for element in value]
         if isinstance(kind, Map):
             return sorted(
-                ((of(key, kind.key), of(each, kind.value)) for key, each in _entries(value)),
+                (
+                    (renamed_value(key, kind.key), renamed_value(each, kind.value))
+                    for key, each in _entries(value)
+                ),
                 key=lambda entry: str(entry[0]),
             )
         return value
 
     return [
-        {column.new_name: of(row[name(column)], column.type) for column in columns} for row in rows
+        {column.new_name: renamed_value(row[name(column)], column.type) for column in columns}
+        for row in rows
     ]

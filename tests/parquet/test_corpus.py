@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of many writers are copied without a loss, or rewritten as docs/byte-copy.md says."""
+"""Tests that files of many writers are copied or rewritten as docs/byte-copy.md says."""
 
 from __future__ import annotations
 

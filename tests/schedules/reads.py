@@ -16,7 +16,7 @@ from tests.support.session_conf import session_conf
 
 OPEN_COST = "spark.sql.files.openCostInBytes"
 PARTITION_SIZE = str(128 << 20)
-"""Spark's size of a partition: a file of this cost is read alone."""
+"""Spark's size of a partition, in bytes: a file with this cost of opening fills a partition."""
 
 
 def _with_values(rows: Iterable[SparkRow]) -> list[NamedRow]:
@@ -24,7 +24,7 @@ def _with_values(rows: Iterable[SparkRow]) -> list[NamedRow]:
 
 
 def _read_held(stage: Stage, number: int) -> list[NamedRow]:
-    """Reads a held frame joined with a new frame, which Delta resolves first."""
+    """Reads a held frame joined with a new frame. Delta resolves the new frame first."""
     keys = stage.spark.read.format("delta").load(stage.url).select("k").distinct()
     return _with_values(keys.join(stage.frame, "k").collect())
 
@@ -37,7 +37,7 @@ def _begin(stage: Stage) -> None:
 
 
 def _stream(stage: Stage) -> list[NamedRow]:
-    """Reads the rows that are new to a stream with a checkpoint."""
+    """Reads the rows that a stream has not read before. A checkpoint keeps its progress."""
     rows: list[NamedRow] = []
     query = (
         stage.spark.readStream.format("delta")
@@ -52,7 +52,7 @@ def _stream(stage: Stage) -> list[NamedRow]:
 
 
 def _see(rows: Iterable[Row], columns: State, moment: Moment) -> None:
-    """Raises `Impossible` if the statement saw other rows."""
+    """Raises `Impossible` if the statement did not see exactly these rows."""
     known = names(columns)
     expected = Counter(
         frozenset((known[key], value) for key, value in row.items() if key in known) for row in rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles Java classes of the tests."""
+"""Compiles the Java classes that tests use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def compiled_jar(folder: Path, sources: Sequence[Path], jars: Iterable[str] = ()
     class_path = os.pathsep.join([f"{Path(pyspark.__file__).parent}/jars/*", *jars])
     classes = folder / "classes"
     subprocess.run(["javac", "-cp", class_path, "-d", classes, *sources], check=True)
-    # A running Spark accepts one jar of a name.
+    # A running Spark accepts only one jar with the same name.
     jar = folder / f"{sources[0].stem}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for file in classes.iterdir():
@@ -28,7 +28,7 @@ def compiled_jar(folder: Path, sources: Sequence[Path], jars: Iterable[str] = ()
 
 
 def storage_jar(folder: Path, source: Path) -> Path:
-    """Compiles a subclass of `LocalStorage`."""
+    """Compiles a subclass of `LocalStorage`, and returns its jar."""
     return compiled_jar(folder, [source, Path(__file__).with_name("LocalStorage.java")])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the storage `odd:`, a local disk that only streams, and that can delay or fail writes."""
+"""Controls the storage `odd:`, a local disk that can delay writes or let writes fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OddDisk:
         self._system.setProperty("odd.folder", str(folder))
 
     def fail(self, times: int = 1, *, after: int = 0) -> None:
-        """Lets the writes of the next data files fail, after some that succeed."""
+        """Lets the writes of `times` data files fail, once `after` other writes have succeeded."""
         for kind, files in {"spare": after, "fail": times}.items():
             for number in range(files):
                 (self._folder / f"{kind}-{number}").touch()
@@ -52,8 +52,8 @@ class OddDisk:
         (self._folder / "gate").unlink(missing_ok=True)
 
     @property
-    def is_waiting(self) -> bool:
-        """Returns whether a data file waits, or has waited, to be closed."""
+    def has_delayed(self) -> bool:
+        """Returns whether `hold` has delayed a data file, also after `release`."""
         return (self._folder / "waiting").exists()
 
     @property

@@ -31,17 +31,17 @@ def properties(mode: str, is_tracked: bool) -> dict[str, str]:
 
 
 def schema_of(columns: Columns) -> dict[str, Any]:
-    return struct(_words(columns))
+    return struct(_in_notation(columns))
 
 
-def _words(columns: Columns) -> dict[str, Any]:
+def _in_notation(columns: Columns) -> dict[str, Any]:
     """Returns columns in the notation of `tables.py`."""
     return {
         column.name: {
             "column": "" if column.id is None else f"{column.id} {column.physical}",
             "type": TYPES.get(column.kind),
             "metadata": {"key": column.key},
-            **({column.kind.lower(): _words(column.fields)} if column.fields else {}),
+            **({column.kind.lower(): _in_notation(column.fields)} if column.fields else {}),
         }
         for column in columns
     }
@@ -58,7 +58,7 @@ def compared(metadata: TableMetadata, features: frozenset[str], state: State) ->
     assert list(seen) == [path for path, _ in walk_columns(state.columns)]
 
     def named(path: Path, column: Column) -> Column:
-        uuid = f"col-{column.id}"  # `fake_delta` draws it.
+        uuid = f"col-{column.id}"  # `fake_delta` draws this name.
         column = replace(column, physical=uuid) if column.physical == UUID else column
         found = seen[path]["metadata"]
         assert (found.get(COLUMN_ID), found.get(PHYSICAL_NAME)) == (column.id, column.physical)
@@ -68,7 +68,7 @@ def compared(metadata: TableMetadata, features: frozenset[str], state: State) ->
 
 
 def file_of(metadata: TableMetadata) -> File:
-    """Returns the content of a written file: keys by the names that Parquet compares."""
+    """Returns the paths in lower case, as Parquet readers compare them, with the columns' keys."""
     name = physical_name if is_mapped(metadata) else logical_name
     columns = walk(metadata.schema, name=name)
     return frozenset(

@@ -410,3 +410,15 @@ def test_files_are_counted_by_kind() -> None:
         FilesRead("commit", 3, 30),
         FilesRead("checkpoint", 1, 0),
     )
+
+
+def test_sources_are_those_of_live_files_with_and_without_the_column() -> None:
+    files = (
+        data(LIVE, "a", source="file:/s"),
+        data(LIVE, "a", "b", source="file:/s"),
+        data(LIVE, "a", source="file:/r"),
+        data(LIVE, "a"),
+        data(REMOVED, "a", "b", source="file:/earlier"),
+    )
+
+    assert column_erasure(folder(files=files)).sources == ("file:/r", "file:/s")

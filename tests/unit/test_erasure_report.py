@@ -286,7 +286,7 @@ def test_error_after_the_first_reading_keeps_the_earlier_results() -> None:
 
 
 def due(found: ColumnErasure, known: EarlierFinding | None = None) -> list[str]:
-    return [step.step for step in due_steps(found, known)]
+    return [step.step for step in due_steps(TableErasure(table="t", erasure=found, earlier=known))]
 
 
 def test_only_steps_of_columns_with_the_name_are_applied() -> None:

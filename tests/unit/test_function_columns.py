@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the table functions of both halves, their columns, and the page that describes them."""
+"""Tests the table functions of Java and Python, their columns, and the page that describes them."""
 
 from __future__ import annotations
 

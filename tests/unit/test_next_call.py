@@ -21,6 +21,7 @@ from spark_ext import Certificate, ErasureReport, LakehouseReport, TableErasure,
 from spark_ext.__main__ import COMMANDS, main
 from spark_ext.cli import many_tables
 from spark_ext.lakehouse import calls, erasure
+from spark_ext.lakehouse.erasure_phases import ErasurePhases
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
 from spark_ext.lakehouse.next_call import Call, NextCall
 from spark_ext.lakehouse.options import Options
@@ -362,7 +363,7 @@ def test_command_of_an_erasure_prints_itself_with_its_certificate(
 
 def test_erasure_has_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(erasure, "chosen_tables", lambda *_: [])
-    monkeypatch.setattr(erasure._Reading, "run", lambda *_: None)
+    monkeypatch.setattr(ErasurePhases, "run", lambda *_, **__: None)
     session: Any = SimpleNamespace()
     certificate = Certificate.of(ErasureReport(column="ssn", tables=(), version="1"))
 

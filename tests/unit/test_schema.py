@@ -42,7 +42,7 @@ class TestWalk:
         assert list(walk(EMPTY_SCHEMA)) == []
 
     @given(strategies.schemas())
-    def test_renaming_keeps_the_tree(self, schema: Schema) -> None:
+    def test_fields_are_the_same_when_paths_use_other_names(self, schema: Schema) -> None:
         renamed = [field for _, field in walk(schema, name=lambda field: "n")]
 
         assert [field for _, field in walk(schema)] == renamed
@@ -58,7 +58,7 @@ class TestMapFields:
         assert result["fields"][0] is NESTED["fields"][0]
         assert [path for path, _ in walk(NESTED)][3] == ("l", "element", "y")
 
-    def test_paths_are_those_before_the_change(self) -> None:
+    def test_function_gets_the_paths_of_the_old_schema(self) -> None:
         seen = []
 
         def rename(path: Path, field: Field) -> Field:

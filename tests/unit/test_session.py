@@ -18,6 +18,7 @@ from spark_ext.errors import (
     RemoteSessionError,
     SessionAlreadyRunningError,
     UnquotableArgumentError,
+    UnsupportedSparkVersionError,
 )
 from spark_ext.launch import session
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
@@ -121,6 +122,30 @@ def test_driver_on_another_machine_gets_its_own_python(
     assert printed[:2] == ["--deploy-mode", "cluster"]
     pinned = ["--conf", f"{session.DRIVER_PYTHON}=python"]
     assert [*printed[2:], *pinned] == here
+
+
+def test_driver_on_this_machine_is_refused_when_delta_is_not_for_the_spark_of_spark_home(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = dict(session.submit_options())
+    options[PACKAGES] = "io.delta:delta-spark_4.2_2.13:4.4.0"
+    monkeypatch.setattr(session, "submit_options", lambda: dict(options))
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.13-4.1.1.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+
+    with pytest.raises(UnsupportedSparkVersionError) as refused:
+        session.submit_args()
+
+    assert (refused.value.params["spark"], refused.value.params["delta"]) == (
+        *("4.1.1", "4.4.0 for Spark 4.2"),
+    )
+    assert main(["submit-args"]) == 1
+    assert "[USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION]" in capsys.readouterr().err
+    # These drivers may have another Spark.
+    submit_args(capsys, "--deploy-mode", "cluster")
+    monkeypatch.delenv("SPARK_HOME")
+    submit_args(capsys)
 
 
 def test_unknown_deploy_mode_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that both halves and the page have the declared settings.
+"""Tests that Java, Python and the page have the declared settings.
 
 Run as a script, this writes the table of the page: `.venv/bin/python tests/unit/test_settings.py`.
 """

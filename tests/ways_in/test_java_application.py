@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests an application in Java: the jar, no Python package, no SPARK_HOME."""
+"""Tests an application in Java with the jar, without the Python package and SPARK_HOME."""
 
 from __future__ import annotations
 

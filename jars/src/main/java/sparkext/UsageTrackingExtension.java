@@ -22,27 +22,27 @@ import sparkext.stale.StaleAggregate;
  * Entry point of the plugin: {@code
  * spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension,sparkext.UsageTrackingExtension}.
  *
- * <p>The order of the two extensions does not matter. Any failure ends the start of the session: no
- * session is half woven.
+ * <p>The order of the two extensions does not matter. If any step fails, the session does not
+ * start, because a session with only some of the hooks could write wrong metadata.
  */
 public final class UsageTrackingExtension
     extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
-    // First, because other releases of Spark cannot load the classes below.
+    // This check comes first, because unsupported releases of Spark cannot load the classes below.
     SparkRelease.requireSupported();
     try {
       start(extensions);
     } catch (VirtualMachineError fatal) {
       throw fatal;
     } catch (Throwable failure) {
-      throw ending(failure);
+      throw startFailure(failure);
     }
     return BoxedUnit.UNIT;
   }
 
-  /** Installs the hooks last, because they remain in the JVM if the session ends. */
+  /** Installs the hooks last, because they remain in the JVM even if the session cannot start. */
   private static void start(SparkSessionExtensions extensions) throws IOException {
     if (!isWanted()) {
       return;
@@ -62,7 +62,11 @@ public final class UsageTrackingExtension
     StaleAggregate.inject(extensions);
   }
 
-  /** Throws if the class path does not fit. Returns false if Delta has the feature itself. */
+  /**
+   * Returns whether the extension is needed: false if Delta itself has the feature.
+   *
+   * @throws sparkext.common.UsageTrackingException if the jars on the class path do not fit
+   */
   static boolean isWanted() throws IOException {
     JarCopies.requireAlike();
     DeltaHooks.requireDelta();
@@ -74,16 +78,23 @@ public final class UsageTrackingExtension
   }
 
   /**
-   * Returns the error of a failed start. For three types of errors Spark only logs a warning and
-   * continues without the extension, so these types are wrapped.
+   * Returns the exception for a failed start. If an extension throws one of three types of errors,
+   * Spark only logs a warning and continues without the extension. So each failure becomes a {@code
+   * UsageTrackingException}.
    *
    * <p>Source: Spark 4.0 to 4.2, SparkSession.scala, {@code applyExtensions}.
    */
-  private static RuntimeException ending(Throwable failure) {
+  private static RuntimeException startFailure(Throwable failure) {
     try {
       return UsageTrackingErrors.startFailed(Versions.delta(), failure).sneakyThrow();
-    } catch (LinkageError noErrors) {
-      return new IllegalStateException("Cannot start " + UsageTrackingExtension.class, failure);
+    } catch (LinkageError unloadable) {
+      // The class of the error cannot be loaded.
+      return new IllegalStateException(
+          "Cannot start "
+              + UsageTrackingExtension.class.getName()
+              + ": its classes do not fit this Spark. No session was started."
+              + " Use releases of Spark and Delta that spark-ext supports.",
+          failure);
     }
   }
 }

@@ -14,19 +14,23 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * A parser that refuses statements which {@link StatementCheck} would see too late.
+ * Wraps the parser of a session, and checks statements if {@link StatementCheck} is too late.
  *
- * <p>If the rule runs before Delta's rules, the parser refuses nothing: Delta's parser then calls
- * this parser, and would turn the refusal into a parse error.
+ * <p>{@code StatementCheck} is too late if Delta's rules run before it. If {@code StatementCheck}
+ * runs before Delta's rules, this parser refuses no statement: Delta's parser calls this parser,
+ * and would turn a refusal into a parse error.
  *
- * <p>This class overrides the methods that are abstract in Spark 4.0 to 4.2. The methods that 4.1
- * added call {@code parsePlan}, as in Delta's parser.
+ * <p>This class overrides every method that is abstract in Spark 4.0 to 4.2. Like Delta's parser,
+ * this class inherits the methods that Spark 4.1 added, and these methods call {@code parsePlan}.
  */
 public final class CheckedParser implements ParserInterface {
   private final SparkSession session;
   private final ParserInterface parser;
 
-  /** Null until the first statement, because a session creates its parser before its rules. */
+  /**
+   * Whether this parser refuses statements. The value is null until the first statement, because a
+   * session creates its parser before its rules.
+   */
   private volatile Boolean refuses;
 
   private CheckedParser(SparkSession session, ParserInterface parser) {
@@ -34,7 +38,7 @@ public final class CheckedParser implements ParserInterface {
     this.parser = parser;
   }
 
-  /** Puts this parser before the parser of a session. */
+  /** Adds this parser to a session. The parser wraps the parser that the session has. */
   public static void inject(SparkSessionExtensions extensions) {
     extensions.injectParser(CheckedParser::new);
   }

@@ -24,7 +24,7 @@ import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingException;
 
-/** Finds the nodes of plans that create, read, write or name a Delta table. */
+/** Detects plans that create, read, write or name a Delta table. */
 final class DeltaNode {
   private static final List<String> PACKAGES =
       List.of("org.apache.spark.sql.delta.", "io.delta.sql.");
@@ -32,23 +32,27 @@ final class DeltaNode {
   private final SessionCatalog catalog;
 
   /**
-   * @param catalog returns the provider of a table that a node names
+   * @param catalog the session catalog, which has the providers of tables
    */
   DeltaNode(SessionCatalog catalog) {
     this.catalog = catalog;
   }
 
-  /** Returns true if the plan has such a node, also in its subqueries and named queries. */
+  /**
+   * Returns whether a node of the plan creates, reads, writes or names a Delta table. Subqueries
+   * and named queries are part of the plan.
+   */
   boolean isIn(LogicalPlan plan) {
-    return plan.exists(node -> concernsDelta(node) || isInQueriesOf(node));
+    return plan.exists(node -> concernsDelta(node) || isInQueriesInside(node));
   }
 
-  private boolean isInQueriesOf(LogicalPlan node) {
+  private boolean isInQueriesInside(LogicalPlan node) {
     return node.innerChildren().exists(query -> query instanceof LogicalPlan plan && isIn(plan));
   }
 
+  /** Returns whether a node itself concerns a Delta table, without the queries inside the node. */
   private boolean concernsDelta(LogicalPlan node) {
-    return isOfDelta(node)
+    return hasClassOfDelta(node)
         || node instanceof UnresolvedLeafNode && hasPath(node)
         || node instanceof ResolvedIdentifier found && isDeltaTable(found)
         || CollectionConverters.asJava(node.productIterator().toSeq()).stream()
@@ -56,13 +60,14 @@ final class DeltaNode {
             .anyMatch(this::namesDelta);
   }
 
+  /** Returns the value inside an option, or the element itself if it is no option. */
   private static Stream<?> unpacked(Object element) {
     return element instanceof Option<?> option
         ? CollectionConverters.asJava(option.toList()).stream()
         : Stream.of(element);
   }
 
-  /** Returns true for a name such as {@code delta.`/path`}. */
+  /** Returns whether an unresolved node has a name such as {@code delta.`/path`}. */
   private static boolean hasPath(LogicalPlan unresolved) {
     return unresolved.productArity() > 0
         && unresolved.productElement(0) instanceof Seq<?> name
@@ -70,6 +75,7 @@ final class DeltaNode {
         && isDelta(name.head());
   }
 
+  /** Returns whether an element of a node has Delta as provider, or names a Delta table. */
   private boolean namesDelta(Object element) {
     if (element instanceof UnresolvedTableSpec spec) {
       return isDelta(spec.provider());
@@ -90,13 +96,13 @@ final class DeltaNode {
       return isDelta(source.className());
     }
     if (element instanceof LogicalPlan plan && plan instanceof LeafNode) {
-      // The target of a write is not a child of the node.
+      // The target of a write is an element of the node, and not a child.
       return concernsDelta(plan);
     }
     if (element instanceof HadoopFsRelation relation) {
-      return isOfDelta(relation.location());
+      return hasClassOfDelta(relation.location());
     }
-    return isOfDelta(element);
+    return hasClassOfDelta(element);
   }
 
   private boolean isDeltaTable(ResolvedIdentifier found) {
@@ -110,8 +116,8 @@ final class DeltaNode {
     try {
       return isDelta(table.database())
           || catalog.tableExists(table) && isDelta(catalog.getTableMetadata(table).provider());
-    } catch (AnalysisException dropped) {
-      throw UsageTrackingException.sneakyThrow(dropped);
+    } catch (AnalysisException tableDropped) {
+      throw UsageTrackingException.sneakyThrow(tableDropped);
     }
   }
 
@@ -119,11 +125,13 @@ final class DeltaNode {
     return name.isDefined() && isDelta(name.get());
   }
 
+  /** Returns whether a provider, or the first part of a name, is {@code delta}. */
   private static boolean isDelta(Object name) {
     return name instanceof String provider && DeltaSourceUtils.isDeltaDataSourceName(provider);
   }
 
-  private static boolean isOfDelta(Object element) {
+  /** Returns whether the class of an element is one of Delta's. */
+  private static boolean hasClassOfDelta(Object element) {
     return element != null && PACKAGES.stream().anyMatch(element.getClass().getName()::startsWith);
   }
 }

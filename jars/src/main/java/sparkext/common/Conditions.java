@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The SQLSTATEs and templates of {@code spark_ext/conditions.json}, which both halves read. */
+/** The SQLSTATEs and templates of {@code spark_ext/conditions.json}, which Java and Python read. */
 final class Conditions {
   private static final Pattern PLACEHOLDER = Pattern.compile("`\\{(\\w+)}`|\\{(\\w+)}");
   private static final JsonNode ALL = listed("conditions.json");

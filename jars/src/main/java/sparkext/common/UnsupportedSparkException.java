@@ -4,9 +4,9 @@ package sparkext.common;
 import java.util.Map;
 
 /**
- * USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION for a Spark that cannot load {@link
- * UsageTrackingException}, whose superclass differs between releases. This class names no class of
- * Spark or Scala.
+ * The error USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION for a Spark that cannot load {@link
+ * UsageTrackingException}. The superclass of {@code UsageTrackingException} differs between
+ * releases of Spark, so this class uses no class of Spark or Scala.
  */
 public final class UnsupportedSparkException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Reads what both halves declare in JSON files: errors, settings and supported releases. Names the
- * Spark jobs of all rooms.
+ * Reads the JSON files that declare errors, settings and supported releases for Java and Python.
+ * Describes the Spark jobs of all packages.
  *
- * <p>This is Java, because Spark reports the condition and the SQLSTATE of an exception of the JVM,
- * and names jobs by properties of a thread of the JVM.
+ * <p>This is Java, because Spark reports the condition and the SQLSTATE of exceptions in the JVM,
+ * and reads the description of a job from a thread of the JVM.
  */
 package sparkext.common;

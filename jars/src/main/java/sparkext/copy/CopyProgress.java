@@ -5,10 +5,12 @@ import java.io.Serializable;
 import org.apache.spark.SparkContext;
 import org.apache.spark.util.LongAccumulator;
 
-/** Counts the files and bytes that a job has handled, updated as each task ends. */
+/**
+ * Counts the files and bytes that a job has handled. Spark adds the counts of a task at its end.
+ */
 public record CopyProgress(LongAccumulator numFiles, LongAccumulator sizeInBytes)
     implements Serializable {
-  /** Returns the progress of a job that has not started. */
+  /** Returns the counts of a job that has not started. */
   public static CopyProgress in(SparkContext context) {
     return new CopyProgress(context.longAccumulator(), context.longAccumulator());
   }

@@ -17,11 +17,11 @@ import sparkext.parquet.StoredVector;
 import sparkext.parquet.Uninterrupted;
 import sparkext.parquet.UnreadableFileException;
 
-/** Handles one request in a task. */
+/** Reads or copies the file of one request, inside a Spark task. */
 record FileCopy(FileRequest request, TaskContext task, Storages storages, Renaming renaming) {
   private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
 
-  /** The position of the last two of the five parts of a UUID. */
+  /** The position in a UUID at which its last two parts begin. */
   private static final int UUID_PART = 19;
 
   FileResult run() throws IOException {
@@ -61,7 +61,7 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
     }
   }
 
-  /** Reads the deletion vector of the file; null if no file contains the vector. */
+  /** Returns the bytes of the deletion vector; null if the request has no vector. */
   private byte[] vector(String target) throws IOException {
     if (request.vector() == null) {
       return null;
@@ -76,7 +76,7 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
     }
   }
 
-  /** Writes the deletion vector of a copy. If that fails, the copy is removed. */
+  /** Writes the copy of the vector. If the write fails, removes the copy of the data file. */
   private FileResult withVector(FileResult result, byte[] vector) throws IOException {
     String target =
         request.vector().target() + UUID.randomUUID().toString().substring(UUID_PART) + ".bin";
@@ -93,9 +93,9 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
   }
 
   /**
-   * Removes the files that were written.
+   * Removes the copies of these results.
    *
-   * @param failure why they are removed; failures of the removal are added to it
+   * @param failure the reason for the removal; gets a failure of the removal as suppressed
    */
   static void remove(List<FileResult> results, Storages storages, Throwable failure) {
     try {
@@ -121,7 +121,7 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
     return new Path(URI.create(uri));
   }
 
-  /** Returns the ending of a name, which shows people how the file is compressed. */
+  /** Returns the ending of a file's name, such as {@code .snappy.parquet}, for its copy. */
   private static String ending(String source) {
     Matcher ending = ENDING.matcher(source);
     return ending.find() ? ending.group() : ".parquet";

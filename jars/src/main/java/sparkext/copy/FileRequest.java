@@ -9,14 +9,15 @@ import sparkext.parquet.StoredVector;
 /**
  * A request to read the footer of a file, and to copy the file if needed.
  *
- * @param number identifies the result
- * @param source the absolute path as a URI
- * @param size the size of the file according to the log
- * @param target the URI of the copy, without the task attempt and the ending of its name; null if
- *     nothing is written
- * @param mayBeKept whether a file without renamed and dropped columns is kept
- * @param reason why the file must be rewritten, so that only its deletion vector is read; or null
- * @param vector the deletion vector, if it is stored in a file; or null
+ * @param number the number of the request, which its result contains too
+ * @param source the absolute path of the file, as a URI
+ * @param size the size of the file according to the log, in bytes
+ * @param target the start of the URI of the copy, to which the task appends its attempt id and an
+ *     ending; null if the task writes nothing
+ * @param mayBeKept whether the file may be kept if it contains no renamed and no dropped column
+ * @param reason why Delta must rewrite the file; null if the file may be copied. For a file with a
+ *     reason, the task reads the deletion vector only.
+ * @param vector the deletion vector; null if no file contains a vector of the data file
  */
 public record FileRequest(
     int number,
@@ -28,10 +29,11 @@ public record FileRequest(
     Vector vector)
     implements Serializable {
   /**
-   * The deletion vector of a file. The vector is read even if it is not copied.
+   * A deletion vector, which the task always reads, and copies if there is a target.
    *
-   * @param target the URI of the vector's copy, without the last two of the five parts of the UUID
-   *     in its name; null if the vector is not copied
+   * @param stored the place of the vector
+   * @param target the start of the URI of the vector's copy, to which the task appends the last two
+   *     parts of a UUID and an ending; null if the vector is not copied
    */
   public record Vector(StoredVector stored, String target) implements Serializable {}
 

@@ -12,24 +12,30 @@ import sparkext.common.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
 
 /**
- * Runs work of one task in several threads, which wait for a store most of the time. All end if the
- * task is killed or one thread fails: Spark interrupts only the thread of the task.
+ * Runs the work of one task in several threads, because a thread waits for an object store most of
+ * the time.
+ *
+ * <p>If the task is killed or a thread fails, this class interrupts all threads. Spark interrupts
+ * only the thread of the task.
  */
 final class TaskThreads {
-  /** The interval in which a task checks whether it was killed. */
+  /** The interval between two checks whether the task was killed, in milliseconds. */
   private static final long CHECK_MILLIS = 100;
 
-  /** The time for the threads to end. */
+  /** The longest wait for interrupted threads, in seconds. */
   private static final long END_TIMEOUT_SECONDS = 30;
 
   private TaskThreads() {}
 
-  /** The work of each thread. */
+  /** The work that each thread runs. */
   interface Work {
     void run() throws Exception;
   }
 
-  /** Runs work in new threads and waits for all; in the task's own thread if the count is 1. */
+  /**
+   * Runs the work once in each of several new threads, and waits for all threads. If the count is
+   * 1, runs the work in the task's own thread.
+   */
   static void run(int count, TaskContext task, Work work) throws Exception {
     if (count == 1) {
       work.run();
@@ -45,12 +51,12 @@ final class TaskThreads {
               return null;
             });
       }
-      for (int left = count; left > 0; ) {
-        Future<Void> one = ended.poll(CHECK_MILLIS, TimeUnit.MILLISECONDS);
+      for (int running = count; running > 0; ) {
+        Future<Void> result = ended.poll(CHECK_MILLIS, TimeUnit.MILLISECONDS);
         task.killTaskIfInterrupted();
-        if (one != null) {
-          one.get();
-          left--;
+        if (result != null) {
+          result.get();
+          running--;
         }
       }
     } catch (ExecutionException failed) {

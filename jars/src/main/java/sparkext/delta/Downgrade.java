@@ -5,16 +5,16 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 
-/** Removes the flag together with the feature, in DROP FEATURE. */
+/** Removes the flag when DROP FEATURE drops the feature on Delta 4.0. */
 public final class Downgrade {
   private Downgrade() {}
 
   /**
-   * Removes the flag from a table in the commit that drops the feature, on Delta 4.0. That release
-   * does not read the properties that a feature lists.
+   * Removes the flag in the commit that drops the feature. Delta 4.0 does not call {@link
+   * UsageTrackingFeature#tablePropertiesToRemoveAtDowngradeCommit}.
    *
    * @param transaction an {@code OptimisticTransaction}
-   * @param protocol the {@code Protocol} that the transaction was given
+   * @param protocol the new {@code Protocol} that the transaction will commit
    */
   public static void removeFlag(Object transaction, Object protocol) {
     OptimisticTransaction downgrade = (OptimisticTransaction) transaction;

@@ -7,11 +7,12 @@ import org.apache.spark.sql.delta.UniversalFormat;
 import org.apache.spark.sql.delta.actions.Metadata;
 
 /**
- * Tests whether VACUUM of a table ignores files and folders of a name.
+ * Tests whether VACUUM of a table ignores files and folders with a given name.
  *
  * <p>Source: Delta 4.4.0, VacuumCommand.scala, {@code getFilesFromFilesystem}.
  *
- * @param table the newest metadata: the folders of a former partition column may be hidden
+ * @param table the newest metadata. VACUUM never ignores the folder of a present partition column,
+ *     and may ignore the folder of a former one, such as {@code _p=1}.
  */
 public record HiddenFolders(Metadata table) implements Predicate<String> {
   @Override

@@ -9,27 +9,31 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.PreDowngradeStatus;
 import org.apache.spark.sql.delta.PreDowngradeTableFeatureCommand;
 
-/** The command that DROP FEATURE runs before it removes the feature, which does nothing. */
+/** The command that DROP FEATURE runs before it drops the feature. This command does nothing. */
 final class NothingToPrepare extends PreDowngradeTableFeatureCommand {
   private static final String METHOD = "removeFeatureTracesIfNeeded";
 
   private NothingToPrepare() {}
 
-  /** Returns the command. In Delta 4.0 its method returns a boolean, which needs another class. */
+  /**
+   * Returns the command. In Delta 4.0 {@code removeFeatureTracesIfNeeded} returns a boolean, so a
+   * generated subclass overrides the method there.
+   */
   static PreDowngradeTableFeatureCommand command() {
     try {
-      boolean isOfDelta40 =
+      boolean returnsBoolean =
           PreDowngradeTableFeatureCommand.class
               .getMethod(METHOD, SparkSession.class)
               .getReturnType()
               .equals(boolean.class);
-      return isOfDelta40 ? ofDelta40() : new NothingToPrepare();
-    } catch (ReflectiveOperationException misfit) {
-      throw new IllegalStateException(misfit);
+      return returnsBoolean ? commandForDelta40() : new NothingToPrepare();
+    } catch (ReflectiveOperationException unsupported) {
+      throw new IllegalStateException(unsupported);
     }
   }
 
-  private static PreDowngradeTableFeatureCommand ofDelta40() throws ReflectiveOperationException {
+  private static PreDowngradeTableFeatureCommand commandForDelta40()
+      throws ReflectiveOperationException {
     return new ByteBuddy()
         .subclass(PreDowngradeTableFeatureCommand.class)
         .method(named(METHOD))

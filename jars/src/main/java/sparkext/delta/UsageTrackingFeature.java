@@ -17,13 +17,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * The writer table feature {@code columnMappingUsageTracking}.
  *
  * <p>A table needs no preparation before Delta drops the feature, so every snapshot may be
- * downgraded. Readers ignore the feature, so the history needs no protection, and Delta never asks
- * whether an action uses the feature. The commit of the downgrade removes the flag.
+ * downgraded. Readers ignore the feature, so the history needs no protection, and Delta never calls
+ * {@link #actionUsesFeature}. The commit of the downgrade removes the flag.
  *
  * <p>Source: Delta 4.4.0, TableFeature.scala, {@code RemovableFeature}.
  *
- * <p>The feature is a singleton also after serialization: Delta sends features to executors and
- * compares them by identity.
+ * <p>Deserialization returns the singleton, because Delta sends features to executors and compares
+ * features by identity.
  */
 public final class UsageTrackingFeature extends WriterFeature implements RemovableFeature {
   public static final String NAME = "columnMappingUsageTracking";
@@ -37,7 +37,7 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
   /** The setting by which a session enables the feature for every new table. */
   public static final String FEATURE_DEFAULT = DEFAULTS + "feature." + NAME;
 
-  /** The setting by which a session would set the flag of every new table. */
+  /** The setting by which a session could set the flag of new tables. A check refuses it. */
   public static final String FLAG_DEFAULT = DEFAULTS + "columnMapping.hasDroppedOrRenamed";
 
   public static final UsageTrackingFeature INSTANCE = new UsageTrackingFeature();
@@ -48,20 +48,20 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
     super(NAME);
   }
 
-  /** Returns true if a table with this protocol is tracked. */
+  /** Returns whether a table with this protocol is tracked. */
   public static boolean isSupportedBy(Protocol protocol) {
     return protocol.writerFeatures().isDefined() && protocol.writerFeatures().get().contains(NAME);
   }
 
   /**
-   * Makes the flag a property that Delta knows. The property is editable for Delta, because CREATE
-   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users
-   * who set the flag.
+   * Adds the flag to Delta's map of table properties. The property is editable, because CREATE
+   * TABLE LIKE copies the flag and Delta refuses to copy properties that are not editable. {@code
+   * PropertyCheck} refuses statements that set the flag.
    *
-   * <p>Delta reads the map without a lock, so a lock here would not help. This method is called
-   * once, while the first session with the extension starts. A statement of a session without the
-   * extension may run at the same time. That statement never reads this entry. It fails only if the
-   * map changes while the statement iterates over the map.
+   * <p>The first session with the extension calls this method once while the session starts. Delta
+   * reads the map without a lock, so a lock in this method would have no effect. A statement of a
+   * session without the extension may run at the same time. This statement fails only if it
+   * iterates over the map while this method adds the entry.
    */
   public static void registerFlag() {
     scala.Function1<String, String> asWritten = value -> value;
@@ -89,7 +89,7 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
     return true;
   }
 
-  /** Replaces {@link #validateDropInvariants} in Delta 4.0. */
+  /** Delta 4.0 calls this method in place of {@link #validateDropInvariants}. */
   public boolean validateRemoval(Snapshot snapshot) {
     return true;
   }

@@ -10,10 +10,11 @@ import scala.Some;
 import sparkext.parquet.StoredVector;
 
 /**
- * Describes the deletion vectors of copied files.
+ * Finds the deletion vectors of files, and describes the vectors of their copies for the log.
  *
- * <p>A vector in the table's own folder is kept. A vector with an absolute path is copied with its
- * file: it is in the folder of a shallow clone's source, and VACUUM of either table removes it.
+ * <p>If a vector is in the table's own folder, the copy of the data file uses the same vector. If a
+ * vector has an absolute path, the vector is in the folder of a shallow clone's source, and is
+ * copied too: VACUUM protects no vector with an absolute path.
  *
  * <p>Source: Protocol, "Deletion Vector Descriptor Schema"; Delta 4.4.0, VacuumCommand.scala,
  * {@code getDeletionVectorRelativePathAndSize}.
@@ -24,18 +25,18 @@ public final class CopiedVectors {
 
   private CopiedVectors() {}
 
-  /** Returns whether queries read the vector of a file from an absolute path. */
+  /** Returns whether queries read a vector of this file, and the log has its absolute path. */
   public static boolean isForeign(AddFile file) {
     DeletionVectorDescriptor vector = file.deletionVector();
     return isStored(vector) && vector.storageType().equals("p");
   }
 
-  /** Returns whether queries read a vector from a file. Delta reads no vector without rows. */
+  /** Returns true for a vector in a file. Delta does not read a vector that deletes no row. */
   private static boolean isStored(DeletionVectorDescriptor vector) {
     return vector != null && !vector.storageType().equals("i") && vector.cardinality() != 0;
   }
 
-  /** Returns the vector that queries read from a file; null if there is none. */
+  /** Returns where queries read the vector of a data file; null if no file contains a vector. */
   static StoredVector stored(AddFile file, Path table) {
     DeletionVectorDescriptor vector = file.deletionVector();
     if (!isStored(vector)) {
@@ -45,24 +46,29 @@ public final class CopiedVectors {
     return new StoredVector(uri(vector, table), offset, vector.sizeInBytes());
   }
 
-  /** Returns the text of the log if the text is not a path, so that the task reports it. */
+  /**
+   * Returns the URI of the file with a vector. If the log has no valid path, returns the text in
+   * the log, and the task that reads the vector reports the text.
+   */
   private static String uri(DeletionVectorDescriptor vector, Path table) {
     try {
       return vector.absolutePath(table).toUri().toString();
-    } catch (Exception | AssertionError noPath) { // Scala declares no checked exceptions
+    } catch (Exception | AssertionError invalidPath) { // Scala declares no checked exceptions
       return vector.pathOrInlineDv();
     }
   }
 
-  /** Returns the path where Delta reads a vector. */
+  /** Returns the path of the file that Delta reads for the vector with this id. */
   static Path path(Path folder, UUID id) {
     return DeletionVectorDescriptor.assembleDeletionVectorPath(folder, id, "");
   }
 
   /**
-   * Returns the descriptor of a copied file's vector.
+   * Returns the descriptor of the deletion vector for the copy of a data file.
    *
-   * @param path in the log of the vector's copy; null if the vector was not copied
+   * @param vector the descriptor for the data file itself
+   * @param path the path of the vector's copy, as the log has paths; null if the vector was not
+   *     copied
    */
   static DeletionVectorDescriptor added(DeletionVectorDescriptor vector, String path) {
     if (path == null) {
@@ -79,7 +85,7 @@ public final class CopiedVectors {
         Option.empty());
   }
 
-  /** Returns the length of a copy of a file's vector. */
+  /** Returns the size of the file with the copy of a data file's vector, in bytes. */
   public static long length(AddFile file) {
     return stored(file, new Path("/")).lengthAlone();
   }

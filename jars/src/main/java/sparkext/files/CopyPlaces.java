@@ -28,9 +28,9 @@ import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
 
 /**
- * Names the copies of one statement, lists them on the storage, and removes those that no commit
- * needs. Copies are in folders {@code column=value}, as files of a table without column mapping, or
- * in random folders if the table has random prefixes.
+ * Names the copies of one statement, lists them on the storage, and removes copies that no commit
+ * needs. Copies are in folders {@code column=value}, like the files of an unmapped table. If the
+ * table has random prefixes, copies are in random folders.
  *
  * <p>Source: Delta 4.4.0, DelayedCommitProtocol.scala, {@code newTaskTempFile}.
  */
@@ -43,10 +43,10 @@ public final class CopyPlaces {
   /** The longest path of a folder, in bytes: object stores limit keys to 1,024 bytes. */
   private static final int MAX_FOLDER_LENGTH = 900;
 
-  /** The minimum number of digits of the number in a name. */
+  /** The minimum number of digits of the file number in the name of a copy. */
   private static final int DIGITS = 5;
 
-  /** The length of the first three parts of a UUID with their hyphens. */
+  /** The length of the first three parts of a UUID, each with the hyphen after it. */
   private static final int MARK_LENGTH = 19;
 
   /** The length of Delta's own random prefixes. */
@@ -59,11 +59,11 @@ public final class CopyPlaces {
 
   private final UUID run = UUID.randomUUID();
 
-  /** The part of the UUID that is in the name of every copy of this statement, and of no other. */
+  /** The start of the UUID. Only the names of this statement's copies contain it. */
   private final String mark = run.toString().substring(0, MARK_LENGTH);
 
-  /** The folders of copies, with the URI of a name's beginning. */
-  private final Map<Path, String> used = new LinkedHashMap<>();
+  /** The folders of copies, each with the URI at which the URIs of its copies begin. */
+  private final Map<Path, String> uriPrefixes = new LinkedHashMap<>();
 
   public CopyPlaces(Snapshot table) {
     this.paths = new TablePaths(table.deltaLog().dataPath());
@@ -81,42 +81,45 @@ public final class CopyPlaces {
   }
 
   /**
-   * Returns the URI of a copy. The task adds its attempt and an ending to the name.
+   * Returns the start of the URI of a copy. The task appends its attempt id and an ending.
    *
-   * @param partitionValues in the order of the table's partition columns
+   * @param number the number of the file in this statement
+   * @param partitionValues the values in the order of the table's partition columns
    */
   String target(int number, Map<String, String> partitionValues) {
     Path folder =
         randomPrefixLength > 0
             ? randomFolder(randomPrefixLength)
             : partitionFolder(partitionValues);
-    String uri = used.computeIfAbsent(folder, first -> TablePaths.uri(first, "part-"));
+    String uri = uriPrefixes.computeIfAbsent(folder, first -> TablePaths.uri(first, "part-"));
     String digits = Integer.toString(number);
     return uri + "0".repeat(Math.max(0, DIGITS - digits.length())) + digits + "-" + run;
   }
 
   /**
-   * Returns the URI of the copy of a deletion vector, without the last two parts of the UUID in its
-   * name, which a task adds. The vector is in the random folder of the data file's copy, or in the
-   * table's folder.
+   * Returns the start of the URI of a deletion vector's copy. The task appends the last two parts
+   * of the UUID and an ending. The copy is in the table's folder, or in the random folder of the
+   * data file's copy if the table has random prefixes.
+   *
+   * @param copy the URI of the data file's copy
    */
   String vectorTarget(String copy) {
     Path folder = randomPrefixLength > 0 ? new Path(URI.create(copy)).getParent() : paths.table();
-    used.computeIfAbsent(folder, first -> TablePaths.uri(first, "part-"));
+    uriPrefixes.computeIfAbsent(folder, first -> TablePaths.uri(first, "part-"));
     String uri = CopiedVectors.path(folder, run).toUri().toString();
     return uri.substring(0, uri.lastIndexOf(mark) + MARK_LENGTH);
   }
 
-  /** Returns the name of a copy with a URI. The name has no encoded characters. */
+  /** Returns the name of a copy from its URI. The name contains no encoded characters. */
   public static String nameOf(String copy) {
     return copy.substring(copy.lastIndexOf('/') + 1);
   }
 
-  /** Returns the sizes of this statement's copies on the storage, by name. */
+  /** Returns the copies of this statement on the storage: the size in bytes by name. */
   public Map<String, Long> copies() {
     Map<String, Long> found = new HashMap<>();
     try {
-      for (Path folder : used.keySet()) {
+      for (Path folder : uriPrefixes.keySet()) {
         found.putAll(copiesIn(folder));
       }
     } catch (IOException unreachable) {
@@ -125,7 +128,7 @@ public final class CopyPlaces {
     return found;
   }
 
-  /** Returns whether all files exist on the storage. */
+  /** Returns whether the storage contains all of these files. */
   public boolean haveAll(List<AddFile> files) {
     for (AddFile file : files) {
       Path path = paths.absolute(file.path());
@@ -149,21 +152,24 @@ public final class CopyPlaces {
   }
 
   /**
-   * Removes every copy of this statement, and other files. Files that cannot be removed remain
-   * until VACUUM.
+   * Removes every copy of this statement, and the files that Delta wrote for it. Files that cannot
+   * be removed remain until VACUUM.
    *
-   * @param others paths in the log
+   * @param written the paths of the files that Delta wrote, as the log has paths
    */
-  public void removeAll(Set<String> others) {
+  public void removeAll(Set<String> written) {
     Uninterrupted.run(
         () -> {
-          used.keySet().forEach(this::removeCopies);
-          remove(others);
-          used.keySet().forEach(this::removeIfEmpty);
+          uriPrefixes.keySet().forEach(this::removeCopies);
+          remove(written);
+          uriPrefixes.keySet().forEach(this::removeIfEmpty);
         });
   }
 
-  /** Aborts uploads of copies that tasks did not end. The store may expire the others. */
+  /**
+   * Aborts the uploads that tasks of this statement began and did not end. If this fails, a
+   * lifecycle rule of the store may abort the uploads later.
+   */
   public void abortUploads() {
     Uninterrupted.run(
         () -> {
@@ -177,8 +183,9 @@ public final class CopyPlaces {
   }
 
   /**
-   * Removes an empty folder of an object store, which keeps an object for the folder once a file in
-   * the folder is removed. On other storages another writer may be about to use the folder.
+   * Removes a folder on an object store, and its parents in the table, if they are empty. After the
+   * last file of a folder is removed, Hadoop writes an object that stands for the folder. On other
+   * storages, empty folders are kept, because another writer may be about to use them.
    */
   private void removeIfEmpty(Path folder) {
     try {

@@ -10,9 +10,10 @@ import net.bytebuddy.implementation.bytecode.assign.Assigner.Typing;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * The code that is inlined into Delta's methods. It names JDK types and the bridge only, because
- * Delta's class loader may not find our other classes. A callback that throws fails the method; a
- * callback that returns null changes nothing.
+ * The code that Byte Buddy inlines into Delta's methods. The code uses JDK types and the bridge
+ * only, because Delta's class loader may not find our other classes.
+ *
+ * <p>If a callback throws, the method fails. If a callback returns null, the method runs unchanged.
  */
 final class HookAdvice {
   private HookAdvice() {}
@@ -41,7 +42,7 @@ final class HookAdvice {
     }
   }
 
-  /** Calls back after the method returned. The answer replaces the result. */
+  /** Calls back after the method returned. If the answer is not null, it replaces the result. */
   static final class After {
     private After() {}
 
@@ -72,7 +73,10 @@ final class HookAdvice {
     }
   }
 
-  /** Calls back before the method runs. The answer is run after the method returned or threw. */
+  /**
+   * Calls back before the method runs. If the answer, a {@code Runnable}, is not null, it runs
+   * after the method returned or threw.
+   */
   static final class Around {
     private Around() {}
 
@@ -93,7 +97,10 @@ final class HookAdvice {
     }
   }
 
-  /** Calls back before the method runs. The answer is the result, and the method does not run. */
+  /**
+   * Calls back before the method runs. If the answer is null, the method runs. If the answer is not
+   * null, the method does not run, and the answer is the result.
+   */
   static final class Instead {
     private Instead() {}
 
@@ -113,7 +120,10 @@ final class HookAdvice {
     }
   }
 
-  /** Calls back before the method runs. The answer, an array, replaces the arguments. */
+  /**
+   * Calls back before the method runs. If the answer, an array, is not null, it replaces all
+   * arguments.
+   */
   static final class Arguments {
     private Arguments() {}
 

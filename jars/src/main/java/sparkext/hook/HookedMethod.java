@@ -14,13 +14,15 @@ import net.bytebuddy.matcher.ElementMatcher;
 import net.bytebuddy.pool.TypePool;
 
 /**
- * A method of Delta, by its whole signature. A type declares one such method or none.
+ * The signature of a method of Delta, with the type that declares the method. The type declares at
+ * most one method with this signature.
  *
- * <p>Types are named and never loaded: a type that is loaded before it is woven cannot be defined.
+ * <p>This class uses the names of types and loads no type, because the JVM cannot define a type
+ * again, with a hook, after the type was loaded.
  *
  * @param typeName the binary name of the type that declares the method
- * @param neighbourName the binary name of a type in the same package, whose lookup may define types
- *     in the package, and whose loading loads no woven type
+ * @param neighbourName the binary name of another type in the same package. A lookup in the
+ *     neighbour defines the types of the package. Loading the neighbour loads no type with a hook.
  */
 record HookedMethod(
     String typeName,
@@ -44,7 +46,7 @@ record HookedMethod(
   static final String LONG = "long";
   static final String VOID = "void";
 
-  /** A type of Delta's main package. The class loader that has it is Delta's. */
+  /** The neighbour in Delta's main package. The hooks use its class loader as Delta's. */
   static final String MAIN_NEIGHBOUR = DELTA + "DroppedColumn";
 
   private static final Map<String, String> NEIGHBOURS =
@@ -64,14 +66,14 @@ record HookedMethod(
           COMMANDS + "columnmapping.",
           COMMANDS + "columnmapping.RemoveColumnMappingCommand$");
 
-  /** Returns a method of a type in one of the packages with a neighbour. */
+  /** Returns a method of a type. The package of the type must be one of {@code NEIGHBOURS}. */
   static HookedMethod method(
       String typeName, String returnType, String name, String... argumentTypes) {
     String neighbour = NEIGHBOURS.get(typeName.substring(0, typeName.lastIndexOf('.') + 1));
     return new HookedMethod(typeName, neighbour, returnType, name, List.of(argumentTypes));
   }
 
-  /** Returns the methods that a type declares. A release of Delta may lack the type. */
+  /** Returns the methods that a type declares; none if this release of Delta lacks the type. */
   static MethodList<?> methods(TypePool types, String typeName) {
     TypePool.Resolution type = types.describe(typeName);
     return type.isResolved() ? type.resolve().getDeclaredMethods() : new MethodList.Empty<>();

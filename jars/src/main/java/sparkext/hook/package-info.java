@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The methods of Delta that spark-ext changes, and the code that weaves them.
+ * Hooks: lists the methods of Delta that spark-ext changes, and adds advice to these methods.
  *
  * <p>This is Java, because advice runs inside Delta's calls.
  */

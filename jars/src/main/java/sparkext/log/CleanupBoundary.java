@@ -2,9 +2,11 @@
 package sparkext.log;
 
 /**
- * A checkpoint before which log cleanup may delete everything, or the next checkpoint that the
- * table may write.
+ * A version before which log cleanup may delete all files of the log.
  *
- * @param time of the newest file before it, in milliseconds since the epoch
+ * @param version the version of a checkpoint; or the version after the newest one, at which the
+ *     table may write its next checkpoint
+ * @param time the latest modification of a file of the log before this version, in milliseconds
+ *     since the epoch
  */
 public record CleanupBoundary(long version, long time) {}

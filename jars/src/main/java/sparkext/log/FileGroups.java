@@ -100,18 +100,17 @@ record FileGroups(
         vector == null ? null : vector.problem(hadoop(), absolute(vector.path()));
     Long added = row.getAs("added");
     String statistics = row.getAs("statistics");
+    List<String> partitionColumns = partitionColumns(row);
     return new FileGroup(
         given == null ? relative : given,
         1,
         size == null ? 0 : size,
         isLive ? null : FileGroup.later(row.getAs("removed"), row.getAs("time")),
         kind,
-        isInside || place == null || !withSources ? null : source(place),
+        isInside || place == null || !withSources ? null : source(place, partitionColumns),
         Boolean.TRUE.equals(row.getAs("isHidden")),
         added == null ? null : new TreeSet<>(changes).floor(added),
-        row.getAs("partitionColumns") == null
-            ? List.of()
-            : row.getList(row.fieldIndex("partitionColumns")),
+        partitionColumns == null ? List.of() : partitionColumns,
         folders(row, relative),
         statistics == null ? List.of() : MAPPER.readValue(statistics, new TypeReference<>() {}),
         footer.columns(),
@@ -152,6 +151,11 @@ record FileGroups(
         : DataFooter.of(hadoop(), place, size);
   }
 
+  private static List<String> partitionColumns(Row row) {
+    int field = row.fieldIndex("partitionColumns");
+    return row.isNullAt(field) ? null : row.getList(field);
+  }
+
   private static boolean isFolder(Row row) {
     return Boolean.TRUE.equals(row.getAs("isFolder"));
   }
@@ -161,13 +165,17 @@ record FileGroups(
     return DataFooter.folders(DataFooter.place(isFolder(row) ? relative + "/file" : relative));
   }
 
-  /** Returns the folder of another table's file, without the folders of partitions. */
-  private static String source(Path place) {
+  /**
+   * Returns the folder of another table's file, without the folders of its partitions. Names of
+   * folders above them may contain {@code =} too.
+   *
+   * @param partitionColumns null if the file is not live
+   */
+  private static String source(Path place, List<String> partitionColumns) {
     Path folder = place.getParent();
-    for (Path each = folder; each != null; each = each.getParent()) {
-      if (DataFooter.folderColumn(each.getName()) != null) {
-        folder = each.getParent();
-      }
+    int most = partitionColumns == null ? Integer.MAX_VALUE : partitionColumns.size();
+    for (int i = 0; i < most && DataFooter.folderColumn(folder.getName()) != null; i++) {
+      folder = folder.getParent();
     }
     return folder.toString();
   }

@@ -4,12 +4,13 @@ package sparkext.log;
 import java.util.List;
 
 /**
- * A table's folder, and the columns of which its files may contain data.
+ * The files in a table's folder, and the names of the columns whose data they may contain.
  *
- * @param log its files are those outside of {@code _delta_log}
- * @param logFiles those in {@code _delta_log}
- * @param boundaries by version
- * @param starts the versions at which the known history may begin, with their times
+ * @param log the log, with the files outside of {@code _delta_log}
+ * @param logFiles the files in {@code _delta_log}
+ * @param boundaries the boundaries of log cleanup, in the order of their versions
+ * @param starts the commits and checkpoints at which the known history may begin, each with its
+ *     version and time only
  */
 public record TableFolder(
     TableLog log,

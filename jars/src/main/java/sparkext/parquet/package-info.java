@@ -2,6 +2,6 @@
 /**
  * Reads and writes one data file, and reads one deletion vector, without Spark and Delta.
  *
- * <p>This is Java, because tasks on executors run it on bytes.
+ * <p>This is Java, because tasks on executors read and write the bytes of files.
  */
 package sparkext.parquet;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Uploads whose parts an object store copies on its own side.
+ * Writes files to an object store by uploads. The store itself copies parts of existing files.
  *
  * <p>This is Java, because tasks on executors call S3A's client.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Converts values of Delta to JSON for the rule process, and its answers back.
+ * Converts Delta's values to JSON for the rule process, and converts the answers back.
  *
  * <p>This is Java, because Delta's values exist in the JVM only.
  */
