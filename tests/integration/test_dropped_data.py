@@ -362,6 +362,21 @@ def test_column_is_found_by_files_when_no_schema_contains_it(table: Table, tmp_p
     assert log.is_dir()
 
 
+@pytest.mark.parametrize("name", ["day", "Day"])
+def test_purge_erases_a_column_of_a_partitioned_table(table: Table, name: str) -> None:
+    table.create(f"id INT, secret STRING, {name} INT", NAME_MODE, *SHORT, partitioned_by=name)
+    table.insert(f"(1, '{MARKER}', 1), (2, '{MARKER}', 2)")
+    table.alter("DROP COLUMN secret")
+    (found,) = dropped(table).columns
+    assert [step.step for step in found.steps][:2] == ["PURGE", "VACUUM"]
+
+    table.purge()
+
+    (found,) = dropped(table).columns
+    assert found.live_files.num_files == 0
+    assert "PURGE" not in [step.step for step in found.steps]
+
+
 @pytest.mark.broken_table("file_unreadable")
 def test_files_with_unreadable_footers_are_unknown(table: Table) -> None:
     table.create_tracked("id INT, kept STRING")
