@@ -54,7 +54,7 @@ def test_plain_table_starts_with_the_flag_false(table: Table, enable: Enable) ->
     assert mapped.flag == table.log.flag == "false"
     assert mapped.physical_names == {"a": "a"}
     assert table.log.physical_names == {"a": "a", "b": "b"}
-    assert table.rows() == [(1, None)]
+    assert table.selected() == [(1, None)]
 
 
 def test_tracking_and_mapping_in_one_statement_start_with_the_flag_false(table: Table) -> None:
@@ -72,7 +72,7 @@ def test_tracking_and_mapping_in_one_statement_start_with_the_flag_false(table: 
     assert table.log.flag == "false"
     assert table.log.physical_names["s.y"] == "y"
     assert table.log.physical_names["b"] == "b"
-    assert table.rows() == [(1, (2, None), None)]
+    assert table.selected() == [(1, (2, None), None)]
 
 
 def test_drop_after_mapping_is_enabled_sets_the_flag(table: Table) -> None:
@@ -86,7 +86,7 @@ def test_drop_after_mapping_is_enabled_sets_the_flag(table: Table) -> None:
 
     assert table.log.flag == "true"
     assert is_uuid_name(table.log.physical_names["b"])
-    assert table.rows() == [(1, None)]
+    assert table.selected() == [(1, None)]
 
 
 # Tables with column mapping.
@@ -108,7 +108,7 @@ def test_mapped_table_starts_with_the_flag_true(table: Table, enable: Enable) ->
     assert enabled.physical_names == before.physical_names
     assert table.log.flag == "true"
     assert is_uuid_name(table.log.physical_names["b"])
-    assert table.rows() == [(1, None)]
+    assert table.selected() == [(1, None)]
 
 
 def test_table_mapped_by_id_starts_with_the_flag_true(table: Table) -> None:
@@ -271,7 +271,7 @@ def test_flag_that_is_not_a_boolean_becomes_true_at_the_next_change(
     assert table.log.flag == "true"
     assert table.log.physical_names["a"] == "a"
     assert is_uuid_name(table.log.physical_names["b"])
-    assert table.rows() == [(1, None)]
+    assert table.selected() == [(1, None)]
 
 
 @pytest.mark.broken_table("feature_without_flag")
@@ -371,4 +371,4 @@ def test_flag_of_a_table_that_another_writer_created_counts(
     assert table.log.flag == flag
     assert is_uuid_name(table.log.physical_names["b"]) == name_is_uuid
     assert table.log.ids == {"a": 1, "b": 2}
-    assert table.rows() == [(1, None)]
+    assert table.selected() == [(1, None)]

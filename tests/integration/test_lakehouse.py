@@ -116,7 +116,7 @@ def test_removal_of_a_schema_reaches_every_table_that_can(
             " ('delta.columnMapping.mode' = 'none')"
         ]
         if name != "vectors":
-            assert table.rows() == ROWS
+            assert table.selected() == ROWS
     assert found["blocked"].reasons == ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",)
     assert "RENAME COLUMN" in str(found["blocked"].unblocking)
     sums = {each.outcome: each for each in report.sums}
@@ -203,7 +203,7 @@ def test_align_names_of_many_tables(spark: SparkSession, tmp_path: Path) -> None
     log = tables[1].log
     assert (log.flag, log.configuration["delta.columnMapping.mode"]) == ("false", "name")
     assert all(path.split(".")[-1] == name for path, name in log.physical_names.items())
-    assert tables[1].rows() == ROWS
+    assert tables[1].selected() == ROWS
     assert outcomes(again) == ["ALREADY_DONE"] * 3
     assert again.complete
 
@@ -248,7 +248,7 @@ def test_writers_wait_for_the_retention_period_and_finish_later(
     assert third.complete
     assert table.log.writer_features <= {"appendOnly", "invariants"}
     assert not {"checkpointProtection", "columnMapping"} & table.log.writer_features
-    assert table.rows() == ROWS
+    assert table.selected() == ROWS
 
 
 def test_name_with_a_variable_waits_as_its_own_table(spark: SparkSession, tmp_path: Path) -> None:

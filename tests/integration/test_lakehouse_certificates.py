@@ -172,7 +172,7 @@ def test_certificate_of_a_live_column_does_not_prove_its_drop(table: Table, tmp_
 
     # No file and no version has the name, and the table has the data.
     assert "ssn" not in footers_and_log(table)
-    assert table.rows() == [(1, MARKER)]
+    assert table.selected() == [(1, MARKER)]
     assert verdict(table) == "NEVER_HAD"
     found = only(report(table, previous=file))
     assert found.verdict == "UNKNOWN"

@@ -212,7 +212,7 @@ def test_untracked_table_is_copied_or_rewritten_by_the_setting(
     metrics = table.log.at(table.log.version).actions("commitInfo")[0]["operationMetrics"]
     assert metrics.get("numCopiedFiles") == ("1" if costs[1] == "COPY" else None)
     assert table.spark.conf.get(REMOVAL, None) == setting
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]
 
 
 def test_metadata_only_removal_is_a_rewrite_by_the_setting(table: Table, conf: SetConf) -> None:
@@ -296,7 +296,7 @@ def test_removal_until_unmapped_is_one_commit_of_metadata(table: Table) -> None:
     assert reached(stages) == [True, False, False]
     assert table.log.operation == "REMOVE COLUMN MAPPING"
     assert table.log.live_files == files
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 @pytest.mark.without("deletion-vectors")
@@ -316,7 +316,7 @@ def test_removal_until_readers_drops_the_feature(table: Table) -> None:
 
     assert table.log.writer_features >= {"columnMapping", "checkpointProtection"}
     assert table.log.physical_names == {"a": "a", "b": "b"}
-    assert table.rows() == [(1, "x"), (2, "y")]
+    assert table.selected() == [(1, "x"), (2, "y")]
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
@@ -338,7 +338,7 @@ def test_removal_until_writers_waits_for_the_retention_period(table: Table) -> N
 
     assert reached(stages) == [True, True, True]
     assert table.log.writer_features <= {"appendOnly", "invariants"}
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
     found = {str(file.relative_to(table.path)) for file in table.path.rglob("part-*.parquet")}
     assert found == set(files)
 
@@ -346,7 +346,7 @@ def test_removal_until_writers_waits_for_the_retention_period(table: Table) -> N
         table.restore(1)
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     assert table.log.physical_names == {"a": "a", "b": "b"}
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
@@ -432,7 +432,7 @@ def test_incomplete_removal_is_refused(table: Table) -> None:
     table.create("a INT", NAME_MODE)
     table.insert("(1)")
     table.alter("UNSET TBLPROPERTIES ('delta.columnmapping.MODE')")
-    assert table.rows() == [(None,)]
+    assert table.selected() == [(None,)]
 
     usage = table.usage
     with not_removable(table, "unmapped: MAPPING_METADATA_LEFT"):
@@ -446,7 +446,7 @@ def test_incomplete_removal_is_refused(table: Table) -> None:
     ]
     # Delta refuses to restore the table to a mapped version.
     table.spark.sql(f"INSERT OVERWRITE {table.name} SELECT * FROM {table.name} VERSION AS OF 1")
-    assert table.rows() == [(1,)]
+    assert table.selected() == [(1,)]
 
 
 # Results.
@@ -464,7 +464,7 @@ def test_copy_reports_its_files(table: Table) -> None:
 
     assert reached(stages) == [True, True, False]
     assert not set(table.log.live_files) & set(sizes)
-    assert table.rows() == [(1, "x"), (2, "y")]
+    assert table.selected() == [(1, "x"), (2, "y")]
     (removed, dropped) = stages.done
     assert (removed.version_before, removed.version_after) == (version, version + 1)
     assert dropped.version_after == table.log.version
@@ -551,7 +551,7 @@ def test_drop_feature_with_truncate_history_keeps_files_and_drops_all_features(
     assert {"columnMapping", "checkpointProtection"}.isdisjoint(table.log.writer_features)
     assert table.log.protocol["minReaderVersion"] == 1
     assert FEATURE in table.log.writer_features
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 # Progress.
@@ -636,7 +636,7 @@ def test_rewrite_is_cancelled_by_the_job_group_of_the_user(
 
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group
     kept.replace(data_file)
-    assert table.rows() == [(1, "x")]
+    assert table.selected() == [(1, "x")]
 
 
 def test_progress_has_the_round_and_the_remaining_files(
