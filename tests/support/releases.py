@@ -43,6 +43,9 @@ CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_typ
 # Before Spark 4.2, a view may not contain a table function of an extension.
 VIEWS_TAKE_OUR_FUNCTIONS = SPARK >= (4, 2)
 
+# After an INSERT, Spark 4.0 refreshes a cache whose plan is stale; since 4.1 the refresh fails.
+REFRESHES_STALE_CACHES = SPARK < (4, 1)
+
 # Spark's condition if a session changes a setting of the application.
 STATIC_SETTING = "CANNOT_MODIFY_STATIC_CONFIG" if SPARK >= (4, 1) else "CANNOT_MODIFY_CONFIG"
 
