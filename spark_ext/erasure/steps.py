@@ -76,19 +76,13 @@ def _rewriting(
         return None
     # PURGE compares the columns in footers, and rewrites mapped tables only. A folder of a current
     # partition column does not contain the dropped column.
-    partitions = _partition_folders(table)
+    partitions = {table.name_in_files(each)[0] for each in table.partition_columns}
     in_footers = all({each.lower() for each in files.folders} <= partitions for files in live)
     seen_by_purge = live and not unreadable and in_footers
     purges = table.is_mapped and not table.is_catalog_managed
     if purges and seen_by_purge:
         return _step(PURGE, f"REORG TABLE {folder.name} APPLY (PURGE)")
     return _step(REWRITE, "Write the rows of these files again, such as by INSERT OVERWRITE.")
-
-
-def _partition_folders(table: State) -> set[str]:
-    """Returns the names before `=` in folders of the table's partition columns, in lower case."""
-    names = {(name,) for name in table.metadata.partition_columns}
-    return {table.name_in_files(each)[0] for each in table.columns if each.path in names}
 
 
 def _vacuum(

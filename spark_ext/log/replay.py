@@ -115,6 +115,12 @@ class State:
             found.setdefault(self.name_in_files(column), column)
         return found
 
+    @cached_property
+    def partition_columns(self) -> tuple[Column, ...]:
+        """Returns the partition columns, in the order of the schema."""
+        names = {(name,) for name in lower(self.metadata.partition_columns)}
+        return tuple(column for column in self.columns if lower(column.path) in names)
+
     @property
     def ids(self) -> list[Any]:
         """Returns the ids of columns, elements, keys and values, which may have any type."""

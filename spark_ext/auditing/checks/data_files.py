@@ -222,9 +222,7 @@ def _broken_vectors(log: TableLog, group: FileGroup, problem: str) -> Problem:
 
 def _partition_keys(state: State) -> tuple[frozenset[str], ...]:
     """Returns the names of the partition columns in files, and the names that Delta also reads."""
-    partitions = set(lower(state.metadata.partition_columns))
-    columns = [column for column in state.columns if column.path[0].lower() in partitions]
-    columns = [column for column in columns if len(column.path) == 1]
+    columns = state.partition_columns
     in_files = frozenset(state.name_in_files(column)[0] for column in columns)
     # `mapping_keys_remain` finds keys under mode none, and Delta uses them here.
     return in_files, frozenset(column.physical_path[0].lower() for column in columns)
