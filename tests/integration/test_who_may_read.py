@@ -23,6 +23,7 @@ from tests.integration.session_log import session_log
 from tests.support.custom_sessions import resolved_jars
 from tests.support.delta_table import Table, refusal
 from tests.support.denying import CATALOG, CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar
+from tests.support.java_sources import with_jar
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 
 SCHEMA = "guarded"
@@ -62,10 +63,7 @@ def warehouse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     """Creates the tables `secret` and `open`, and rules that deny `secret` to eve."""
     home = tmp_path_factory.mktemp("guarded")
     jar = denying_jar(home, resolved_jars(spark))
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.net.URL(jar.as_uri()))
-    extension = loader.loadClass(EXTENSION).newInstance()
+    extension = with_jar(spark, jar).loadClass(EXTENSION).newInstance()
     # Later sessions have the extension. It denies nothing to users other than eve.
     extension.apply(spark._jsparkSession.extensions())
     spark.sql(f"CREATE SCHEMA {SCHEMA} LOCATION '{home / 'tables'}'")

@@ -132,8 +132,12 @@ class Table:
         return self.spark.sql(f"SELECT * FROM {self.name}{suffix}")
 
     def rows(self) -> list[tuple[object, ...]]:
-        """Returns the rows in the files as sorted tuples. Spark would take longer."""
+        """Returns the rows in the files as sorted tuples. Spark would take longer.
+
+        Only commits are read, so the log must be whole.
+        """
         log = self.log
+        assert (log.path / "_delta_log" / f"{0:020}.json").exists(), "`selected` reads checkpoints"
         names = [field["name"] for field in json.loads(log.metadata["schemaString"])["fields"]]
         found = (tuple(map(row.get, names)) for row in rows_in_files(log))
         return sorted(found, key=repr)

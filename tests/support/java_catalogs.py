@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from tests.support.custom_sessions import resolved_jars
-from tests.support.java_sources import compiled_jar
+from tests.support.java_sources import compiled_jar, with_jar
 
 HERE = Path(__file__).parent
 
@@ -21,9 +20,7 @@ def add_catalog(spark: SparkSession, home: Path, name: str, *sources: str) -> Pa
         The folder of its tables, which does not exist yet.
     """
     jar = compiled_jar(home, [HERE / f"{name}.java" for name in sources], resolved_jars(spark))
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.net.URL(jar.as_uri()))
+    with_jar(spark, jar)
     spark.conf.set(f"spark.sql.catalog.{name}", sources[-1])
     spark.conf.set(f"spark.sql.catalog.{name}.root", str(home / "tables"))
     return home / "tables"
