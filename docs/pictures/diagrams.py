@@ -203,8 +203,8 @@ CALENDAR = Diagram(
     620,
     130,
     "The calendar of an erasure",
-    "Day 0: DROP COLUMN, PURGE and a checkpoint. 7 days after the purge: VACUUM. 30 days after the "
-    "purge: log cleanup with another checkpoint. The days are Delta's defaults.",
+    "Day 0: DROP COLUMN, PURGE and a checkpoint. 7 days after the purge: VACUUM. From the 31st day "
+    "after the purge on: log cleanup with another checkpoint. The days are Delta's defaults.",
     (
         Box(16, 16, 152, "plain", ("day 0", "`DROP COLUMN`", "`REORG .. (PURGE)`", "a checkpoint")),
         Way("M168 65H190"),
@@ -221,7 +221,7 @@ CALENDAR = Diagram(
             26,
             196,
             "good",
-            ("30 days after the purge", "a checkpoint deletes", "the old log files"),
+            ("31st day after the purge", "a checkpoint deletes", "the old log files"),
         ),
     ),
 )
