@@ -323,8 +323,11 @@ def test_removal_can_be_cancelled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.001)
-    table = Table(spark, tmp_path / "t").create_tracked("a INT, b STRING")
-    table.insert("(1, 'x')")
+    table = Table(spark, tmp_path / "t").create_tracked("a BIGINT, b STRING")
+    # Many files, so that the removal has not ended when the server gets the interrupt.
+    files = 30
+    rows = f"SELECT /*+ REPARTITION({files}) */ id, 'x' FROM range({files})"
+    spark.sql(f"INSERT INTO {table.name} {rows}")
     table.alter("RENAME COLUMN a TO c")
     spark.addTag("mine")
 
@@ -340,7 +343,7 @@ def test_removal_can_be_cancelled(
     spark.removeTag("mine")
     stages = UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=None)
     assert stages[0].reached
-    assert table.selected() == [(1, "x")]
+    assert sorted(table.selected()) == [(number, "x") for number in range(files)]
 
 
 @pytest.mark.matrix
