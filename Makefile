@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 # The runner of `make test-slow` and `make test-integration`. PYTEST=tests.matrix.tested also writes
 # the names of failed tests to .matrix/failed.json.
 PYTEST ?= pytest
-# One process per core, each with a Spark session. PARALLEL= runs one process.
+# One process more than cores, each with a Spark session. PARALLEL= runs one process.
 PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The number of random histories of `make soak`, e.g. HISTORIES=10000.
 HISTORIES ?= 100

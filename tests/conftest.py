@@ -55,6 +55,12 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
         raise pytest.UsageError(f"No session with spark-ext starts here:\n{failure}")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    # Tests wait for a seventh of their time: for new processes, and for downloads.
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest reads `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # The fastest files run last, so that the processes end at about the same time.
