@@ -197,7 +197,8 @@ def _chunk_problems(
     if values != column[NUM_VALUES]:
         yield f"{name}: its pages have {values} values, not {column[NUM_VALUES]}"
     if data and column[DATA_PAGE] != data[0][0]:
-        yield f"{name}: its first data page is at {data[0][0]}, not {column[DATA_PAGE]}"
+        first, said = data[0][0] - begin, column[DATA_PAGE] - begin
+        yield f"{name}: its first data page is at its byte {first}, not {said}"
     if column.get(DICTIONARY_PAGE) and [column[DICTIONARY_PAGE]] != dictionaries:
         yield f"{name}: its dictionary is at {dictionaries}, not {column[DICTIONARY_PAGE]}"
     if OFFSET_INDEX in chunk:
