@@ -107,10 +107,10 @@ def arrow_table(schema: pa.Schema, rows: int = ROWS) -> pa.Table:
 
 
 def write(folder: Path) -> None:
-    """Writes `rows.arrow` and `others.arrow`, and `rows.json` and `rows.parquet` for other writers.
+    """Writes `rows` and `others`, each as Arrow and JSON, and `rows.parquet` for other writers.
 
-    Units in JSON: `p_date` in days and `p_time` in microseconds since 1970, `p_decimal` in units of
-    0.0001, numbers with NaN as text.
+    Units in JSON: dates in days and times in microseconds since 1970 or midnight, decimals in units
+    of their last digit, numbers with NaN as text.
     """
     folder.mkdir(parents=True)
     everything = pa.schema([*PLAIN, *NESTED])
@@ -120,8 +120,8 @@ def write(folder: Path) -> None:
             stream.write_table(table)
         if name == "rows":
             pq.write_table(table, folder / "rows.parquet")
-    lines = [json.dumps(_plain(each)) for each in arrow_table(everything).to_pylist()]
-    (folder / "rows.json").write_text("\n".join(lines) + "\n")
+        lines = [json.dumps(_plain(each)) for each in table.to_pylist()]
+        (folder / f"{name}.json").write_text("\n".join(lines) + "\n")
 
 
 def _plain(value: Any, name: str = "") -> Any:
@@ -135,8 +135,12 @@ def _plain(value: Any, name: str = "") -> Any:
         return str(value).replace("nan", "NaN")
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, time):
+        value = datetime.combine(date(1970, 1, 1), value)
     if isinstance(value, datetime):
-        return (value - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
+        return (value - datetime(1970, 1, 1, tzinfo=value.tzinfo)) // timedelta(microseconds=1)
     if isinstance(value, date):
         return (value - date(1970, 1, 1)).days
-    return int(value.scaleb(4)) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal):
+        return int(value.scaleb(-int(value.as_tuple().exponent)))
+    return value

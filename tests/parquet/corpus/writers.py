@@ -158,6 +158,14 @@ AVRO = (
     "org.xerial.snappy:snappy-java:1.1.10.7",
 )
 
+# The newest release on Maven Central that Java 17 runs: 436 needs Java 21, and Maven Central lacks
+# 412 to 435. trino-parquet declares the SPI as provided.
+TRINO = (
+    "io.trino:trino-parquet:411",
+    "io.trino:trino-spi:411",
+    "com.fasterxml.jackson.core:jackson-databind:2.14.2",
+)
+
 # The writers that `make test` runs.
 QUICK = {"pyarrow", "deltalake"}
 
@@ -183,4 +191,5 @@ WRITERS = (
         GO,
     ),
     Writer("ParquetAvro", "parquet-avro 1.18.1", (), AVRO, JAVA),
+    Writer("TrinoParquet", "Trino 411", (), TRINO, JAVA),
 )
