@@ -16,6 +16,9 @@ import org.apache.hadoop.fs.Path;
  * <p>{@code FAILED}: the log entry is written, and the write throws. {@code TAKEN}: the log entry is
  * written, and the answer is that the entry existed. {@code LATE}: a listing lacks the newest log
  * entry. {@code BROKEN}: a data file is written in part.
+ *
+ * <p>The property {@code late.hold} may contain a {@link Runnable}. It runs once, after a stream
+ * wrote the end of a batch into its checkpoint.
  */
 public class LateFileSystem extends LocalStorage {
   private static final String FAULT = "late.fault";
@@ -35,6 +38,10 @@ public class LateFileSystem extends LocalStorage {
       if (take("TAKEN")) {
         throw new java.nio.file.FileAlreadyExistsException(to.toString());
       }
+    }
+    if (to.getParent().getName().equals("offsets")
+        && System.getProperties().remove("late.hold") instanceof Runnable hold) {
+      hold.run();
     }
     return isRenamed;
   }

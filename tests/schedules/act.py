@@ -41,6 +41,10 @@ class Stage:
         """The running statement of an act with several statements."""
         self.begun: Iterator[SparkRow] = iter(())
         """The rows that a query has not read yet."""
+        self.go_on: Callable[[], object] = list
+        """Lets a held stream run on."""
+        self.delivered: list[NamedRow] = []
+        """The rows that a stream has delivered, also if it failed."""
 
     @property
     def name(self) -> str:

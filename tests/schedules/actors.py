@@ -240,7 +240,7 @@ class _Actor:
             seen = statement.act.run(self._stage, statement.number)
             statement.seen = seen if isinstance(seen, list) else ()
         except Exception as error:
-            statement.error = error
+            statement.error, statement.seen = error, self._stage.delivered
         if statement.fault and self._storage.disarm():
             statement.fault = None
         statement.ended = self._tick()

@@ -24,10 +24,12 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.schedules.act import Moment
 from tests.schedules.actors import Run, StatementRun, signatures
 from tests.schedules.faults import MESSAGE
+from tests.schedules.held_streams import STREAMS
 from tests.schedules.inserts import INSERT
 from tests.schedules.reads import STREAM
 from tests.schedules.schedule import Fault
 from tests.schedules.table_acts import (
+    ADD,
     ALIGN,
     DROP_MAPPING,
     MAP,
@@ -62,7 +64,7 @@ SPARK_READS = 3
 FILTERS = 6
 """The number of filters by which Spark reads such a table."""
 
-KEEPS_STREAM_RUNNING = {STREAM, ALIGN, REMOVE_MAPPING, REMOVE_BY_DELTA, MAP, INSERT}
+KEEPS_STREAM_RUNNING = {ALIGN, REMOVE_MAPPING, REMOVE_BY_DELTA, MAP, INSERT, ADD, REORG}
 """If a schedule has no other statements, its stream must continue."""
 
 AFTER_COMMIT = "DELTA_INVALID_COMMITTED_VERSION"
@@ -134,12 +136,12 @@ def _is_written_twice(run: Run, log: TableLog) -> bool:
 
 def _judge_errors(run: Run, log: TableLog) -> None:
     committed = {signature for _, signature in signatures(run, log.commits)}
-    acts = {each.act for each in run.statements}
+    acts, streams = {each.act for each in run.statements}, {STREAM, *STREAMS.values()}
     for each in run.statements:
         error = each.error
         if error is None:
             continue
-        if each.act == STREAM and acts <= KEEPS_STREAM_RUNNING:
+        if each.act in streams and acts - streams <= KEEPS_STREAM_RUNNING:
             raise Finding(f"{each} did not continue: {_first_lines(error)}") from error
         if condition_of(error) == CONFLICT:
             raise Finding(f"{each} found a conflict in every round: {_first_lines(error)}")
@@ -184,9 +186,10 @@ def _order_of(run: Run, log: TableLog, rows: list[Row]) -> Order:
     reported = "\n".join(
         f"  {order}: {'; '.join(differences(order.end, log, rows))}" for order in orders[:8]
     )
+    saw = "".join(f"  {each} saw {each.seen}\n" for each in run.statements if each.seen)
     raise Finding(
         f"no serial order gives the table {tuple(log.fields)}, flag {log.flag}, "
-        f"mapped {log.is_mapped}:\n  {in_order(rows)}\n"
+        f"mapped {log.is_mapped}:\n  {in_order(rows)}\n{saw}"
         f"{reported or '  there is no order in which all of them succeed'}"
     )
 
@@ -195,7 +198,7 @@ def _orders(run: Run, log: TableLog) -> Iterator[Order]:
     versions: dict[str, list[int]] = {}
     for version, signature in signatures(run, log.commits):
         versions.setdefault(signature, []).append(version)
-    must = [each for each in run.statements if each.succeeded]
+    must = [each for each in run.statements if each.succeeded or each.seen]
     may = [each for each in run.statements if not each.succeeded and each.signature in versions]
     played = _Played(run, versions)
     for some in _subsets(may):
