@@ -65,7 +65,6 @@ CHANGES = {"used": OF_MAPPED, "free": OF_MAPPED, "removed": OF_UNMAPPED}
 Pair = tuple[Act, Script, str]
 CHOSEN: tuple[Pair, ...] = (
     (STREAMS[Point.BETWEEN, False], REMOVED, "used"),
-    (STREAMS[Point.PLANNED, False], (INSERT, REORG, INSERT), "used"),
     (STREAMS[Point.CHOSEN, True], REUSED, "removed"),
     (STREAMS[Point.BETWEEN, True], (INSERT, MAP, ADD, REMOVE_MAPPING, INSERT), "removed"),
 )
