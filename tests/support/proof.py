@@ -30,6 +30,8 @@ from tests.support.table_log import FEATURE, local
 
 REMOVAL = "REMOVE COLUMN MAPPING"
 CLUSTERING = "delta.clustering"
+COMMITS_AGAIN = ("OPTIMIZE", "REORG")
+"""The operations of Delta's OptimizeTableCommand.scala, whose `commitAndRetry` keeps the files."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +200,10 @@ class Replay:
 
     def _needs_ids(self, info: Action) -> bool:
         """Returns whether Delta's own writer knew that the table is mapped."""
-        known = [each for each in self._states if each <= int(info.get("readVersion", -1))]
-        is_read_mapped = max(known) == -1 or self._states[max(known)].is_mapped
+        read = sorted(each for each in self._states if each <= int(info.get("readVersion", -1)))
+        # After a conflict, OPTIMIZE commits the files that it wrote for an earlier version.
+        known = read if info.get("operation") in COMMITS_AGAIN else read[-1:]
+        is_read_mapped = all(each == -1 or self._states[each].is_mapped for each in known)
         return is_by_spark(info) and is_read_mapped and self._state.is_mapped
 
     def _judge_files(

@@ -278,6 +278,49 @@ def test_missing_field_id_is_found_in_a_file_of_spark(tmp_path: Path, without: p
 
 
 @pytest.mark.parametrize(
+    ("operation", "checks"), [("WRITE", {"field_ids"}), ("OPTIMIZE", set()), ("REORG", set())]
+)
+def test_missing_field_id_is_found_unless_the_file_may_be_older_than_column_mapping(
+    tmp_path: Path, operation: str, checks: set[str]
+) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    rows = pa.table({"id": pa.array([1], pa.int32())})
+    old, new = ({"path": f"{name}.parquet", "dataChange": False} for name in ("old", "new"))
+    for file in (old, new):
+        pyarrow.parquet.write_table(rows, tmp_path / str(file["path"]))
+    added = {"partitionValues": {}, "size": 1}
+    plain = {"name": "id", "type": "integer", "nullable": True, "metadata": {}}
+    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+    spark = {"engineInfo": "Apache-Spark/4.2.0"}
+    commits: list[Actions] = [
+        [{"commitInfo": spark}, {"protocol": {}}, metadata(plain, {}), {"add": old | added}],
+        [{"commitInfo": {**spark, "readVersion": 0}}, metadata(field("id", "integer", 1), mapping)],
+        [
+            {"commitInfo": {**spark, "operation": operation, "readVersion": 1}},
+            {"remove": old},
+            {"add": new | added},
+        ],
+    ]
+    for version, actions in enumerate(commits):
+        lines = [f"{json.dumps(action)}\n" for action in actions]
+        (log / f"{version:020}.json").write_text("".join(lines))
+
+    assert {each.check for each in findings(tmp_path)} == checks
+
+
+def metadata(column: Json, properties: Json) -> Json:
+    schema = json.dumps({"type": "struct", "fields": [column]})
+    return {
+        "metaData": {
+            "schemaString": schema,
+            "partitionColumns": [],
+            "configuration": properties,
+        }
+    }
+
+
+@pytest.mark.parametrize(
     ("number", "kind"),
     [
         (0, pa.date32()),
