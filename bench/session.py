@@ -8,6 +8,7 @@ session with the plugin and a session with plain delta-spark take turns on the s
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
@@ -190,8 +191,9 @@ def serve(session: Session) -> None:
 
 
 if __name__ == "__main__":
-    # Spark prints to standard output, so the answers go to a copy of that stream.
-    ANSWERS = sys.stdout
+    # Spark and its JVM print to standard output, so the answers go to a copy of that stream.
+    ANSWERS = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     sys.stdout = sys.stderr
     spark_session = Session(
         Path(sys.argv[2]), json.loads(sys.argv[3]), plugin=sys.argv[1] == "plugin"
