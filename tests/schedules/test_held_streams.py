@@ -35,6 +35,7 @@ from tests.schedules.table_acts import (
     RESTORE_MAPPED,
 )
 from tests.schedules.table_kinds import Kind
+from tests.support.variants import in_matrix
 
 REMOVED: Script = (INSERT, REMOVE_MAPPING, INSERT)
 REUSED: Script = (INSERT, MAP, DROP_B, REMOVE_MAPPING, ADD_B, INSERT)
@@ -68,7 +69,7 @@ CHOSEN: tuple[Pair, ...] = (
     (STREAMS[Point.CHOSEN, True], REUSED, "removed"),
     (STREAMS[Point.BETWEEN, True], (INSERT, MAP, ADD, REMOVE_MAPPING, INSERT), "removed"),
 )
-PAIRS: list[Pair] = [
+OTHERS: list[Pair] = [
     pair
     for mapping, changes in CHANGES.items()
     for pair in product(STREAMS.values(), changes, [mapping])
@@ -91,7 +92,11 @@ def ended(spark: SparkSession) -> Iterator[None]:
         query.stop()
 
 
-def play(spark: SparkSession, runner: ScheduleRunner, path: Path, pair: Pair) -> None:
+@pytest.mark.every_variant
+@pytest.mark.parametrize("pair", [*CHOSEN, *in_matrix(*((pair,) for pair in OTHERS))], ids=id_of)
+def test_held_stream_shows_each_row_once_under_its_names_or_fails(
+    spark: SparkSession, runner: ScheduleRunner, ended: None, tmp_path: Path, pair: Pair
+) -> None:
     stream, script, mapping = pair
     kind = Kind(
         mapping,
@@ -100,20 +105,4 @@ def play(spark: SparkSession, runner: ScheduleRunner, path: Path, pair: Pair) ->
         has_feed=stream.name.startswith("feed"),
     )
     moves = (Move(1, None), Move(0, None))
-    judge(spark, runner.play(Schedule(0, kind, ((stream,), script), moves), path))
-
-
-@pytest.mark.every_variant
-@pytest.mark.parametrize("pair", CHOSEN, ids=id_of)
-def test_held_stream_shows_each_row_once_under_its_names_or_fails(
-    spark: SparkSession, runner: ScheduleRunner, ended: None, tmp_path: Path, pair: Pair
-) -> None:
-    play(spark, runner, tmp_path / "t", pair)
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("pair", PAIRS, ids=id_of)
-def test_each_held_stream_shows_each_row_once_under_its_names_or_fails(
-    spark: SparkSession, runner: ScheduleRunner, ended: None, tmp_path: Path, pair: Pair
-) -> None:
-    play(spark, runner, tmp_path / "t", pair)
+    judge(spark, runner.play(Schedule(0, kind, ((stream,), script), moves), tmp_path / "t"))
