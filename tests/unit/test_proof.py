@@ -122,7 +122,7 @@ def test_defect_of_a_commit_is_found(tmp_path: Path, checks: str) -> None:
     file = table / "_delta_log" / f"{version:020}.json"
     actions = [json.loads(line) for line in file.read_text().splitlines()]
     change(actions)
-    file.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    write_commit(table, version, actions)
     if not actions:
         file.unlink()
 
@@ -201,6 +201,16 @@ STATS: Json = {
 CLUSTERED = {"domain": "delta.clustering", "removed": False}
 
 
+def metadata(schema: list[Json], properties: Json) -> Json:
+    text = json.dumps({"type": "struct", "fields": schema})
+    return {"metaData": {"schemaString": text, "partitionColumns": [], "configuration": properties}}
+
+
+def write_commit(table: Path, version: int, actions: Actions) -> None:
+    file = table / "_delta_log" / f"{version:020}.json"
+    file.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+
+
 def made(
     table: Path,
     *others: Json,
@@ -215,20 +225,14 @@ def made(
     add = {"path": "a.parquet", "partitionValues": {}, "size": 1, "dataChange": True}
     mapping = {"mode": "name", "maxColumnId": "7", "hasDroppedOrRenamed": "false"}
     properties = {f"delta.columnMapping.{key}": value for key, value in mapping.items()}
-    metadata = {
-        "schemaString": json.dumps({"type": "struct", "fields": schema}),
-        "partitionColumns": [],
-        "configuration": properties,
-    }
     actions: Actions = [
         {"commitInfo": info or {"operation": "CREATE TABLE", "engineInfo": "Apache-Spark/4.2.0"}},
         {"protocol": {"writerFeatures": [FEATURE]}},
-        {"metaData": metadata},
+        metadata(schema, properties),
         {"add": add | {"stats": json.dumps(stats)}},
         *others,
     ]
-    log = table / "_delta_log" / f"{0:020}.json"
-    log.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    write_commit(table, 0, actions)
     return [each.check for each in findings(table)]
 
 
@@ -283,8 +287,7 @@ def test_missing_field_id_is_found_in_a_file_of_spark(tmp_path: Path, without: p
 def test_missing_field_id_is_found_unless_the_file_may_be_older_than_column_mapping(
     tmp_path: Path, operation: str, checks: set[str]
 ) -> None:
-    log = tmp_path / "_delta_log"
-    log.mkdir()
+    (tmp_path / "_delta_log").mkdir()
     rows = pa.table({"id": pa.array([1], pa.int32())})
     old, new = ({"path": f"{name}.parquet", "dataChange": False} for name in ("old", "new"))
     for file in (old, new):
@@ -294,8 +297,11 @@ def test_missing_field_id_is_found_unless_the_file_may_be_older_than_column_mapp
     mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
     spark = {"engineInfo": "Apache-Spark/4.2.0"}
     commits: list[Actions] = [
-        [{"commitInfo": spark}, {"protocol": {}}, metadata(plain, {}), {"add": old | added}],
-        [{"commitInfo": {**spark, "readVersion": 0}}, metadata(field("id", "integer", 1), mapping)],
+        [{"commitInfo": spark}, {"protocol": {}}, metadata([plain], {}), {"add": old | added}],
+        [
+            {"commitInfo": {**spark, "readVersion": 0}},
+            metadata([field("id", "integer", 1)], mapping),
+        ],
         [
             {"commitInfo": {**spark, "operation": operation, "readVersion": 1}},
             {"remove": old},
@@ -303,21 +309,9 @@ def test_missing_field_id_is_found_unless_the_file_may_be_older_than_column_mapp
         ],
     ]
     for version, actions in enumerate(commits):
-        lines = [f"{json.dumps(action)}\n" for action in actions]
-        (log / f"{version:020}.json").write_text("".join(lines))
+        write_commit(tmp_path, version, actions)
 
     assert {each.check for each in findings(tmp_path)} == checks
-
-
-def metadata(column: Json, properties: Json) -> Json:
-    schema = json.dumps({"type": "struct", "fields": [column]})
-    return {
-        "metaData": {
-            "schemaString": schema,
-            "partitionColumns": [],
-            "configuration": properties,
-        }
-    }
 
 
 @pytest.mark.parametrize(
