@@ -105,7 +105,7 @@ def align(
         ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST.
         CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES.
         AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if the next statement has
-            already run in this call.
+            already run in this call, or if another writer removed column mapping meanwhile.
     """
     done: list[StatementResult] = []
     removed: RemovalStage | None = None
@@ -116,10 +116,13 @@ def align(
         try:
             remaining = remaining_statements(table, to_name_mode=to_name_mode)
         except NotMappedError:
-            if not done or done[-1].statement != removal_statement(table.name):
+            if not done:
                 raise
+            marking = marking_statement(table.name, mode)
+            if done[-1].statement != removal_statement(table.name):
+                raise AlignmentConflictError(table=table.name, statement=marking) from None
             # Another call has ended and unset the property before this call removed mapping.
-            done.append(run(marking_statement(table.name, mode), table.version, None))
+            done.append(run(marking, table.version, None))
             continue
         if dry_run or not remaining:
             return _alignment(table, removed, done, remaining)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -12,6 +13,7 @@ from spark_ext.api.named_table import NamedTable, sql_name
 from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
+from spark_ext.errors import NotMappedError
 from spark_ext.lakehouse.lookups import end_of_retention
 from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
@@ -172,7 +174,9 @@ class Alignment:
     def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
         """Runs every statement that remains, and calls `ran` with the result of each."""
         tracking = UsageTracking(spark, planned.table, ran=ran)
-        tracking.align_names(to_name_mode=self.to_name_mode, progress=watch)
+        # Another writer may have removed column mapping, which reaches the goal too.
+        with suppress(NotMappedError):
+            tracking.align_names(to_name_mode=self.to_name_mode, progress=watch)
 
 
 @dataclass(frozen=True)

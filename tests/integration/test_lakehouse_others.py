@@ -200,7 +200,13 @@ def test_two_calls_of_another_goal_at_once_end_with_the_same_tables(
 
     reports = at_once(spark, call, tables)
 
-    assert all(report.complete for report in reports), [report.text() for report in reports]
+    # One alignment may drop the feature that the other one has just added, and begins again then.
+    done = {"DONE", "ALREADY_DONE", "DONE_BY_ANOTHER"}
+    rows = [row for report in reports for row in report.tables if row.outcome not in done]
+    undone = {("FAILED", None, ("CONFLICT",))} if call is spark_ext.align_names else set()
+    found = {(row.outcome, row.error, row.reasons) for row in rows}
+    assert found <= undone, [report.text() for report in reports]
+    assert not rows or quiet(call, spark, *(table.path for table in tables)).complete
     for table in tables:
         assert (table.log.flag, table.log.configuration["delta.columnMapping.mode"]) == (
             flag,

@@ -208,14 +208,23 @@ def test_align_continues_when_another_call_has_ended() -> None:
     assert result.aligned
 
 
-def test_align_raises_when_the_property_is_unset() -> None:
-    with pytest.raises(NotMappedError):
+def test_align_raises_when_column_mapping_is_removed_after_its_last_step() -> None:
+    with pytest.raises(AlignmentConflictError) as refused:
         run_through(
             MISLED,
             at("name", True, aligning="name"),
             at("none", True, aligning="name"),
             at("none", None),
         )
+
+    assert refused.value.params == {"table": "t", "statement": BEGIN}
+
+
+def test_table_that_loses_column_mapping_while_it_is_read_is_not_aligned() -> None:
+    between = replace(MISLED, aligning="name", unmapped=at("none", True).unmapped)
+
+    assert not between.is_aligned
+    assert remaining(between) == (DROP, TRACK, END)
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
