@@ -62,6 +62,10 @@ class Remote:
         """Runs statements, `parallel` at a time."""
         return self._call(do="statements", statements=list(statements), parallel=parallel)
 
+    def collect_garbage(self) -> float:
+        """Runs the JVM's collector."""
+        return self._call(do="collect_garbage")
+
     def live_megabytes(self) -> float:
         """Returns the memory of the driver: the live objects of its JVM, and its Python."""
         return self._call(do="live_megabytes")

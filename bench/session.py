@@ -120,9 +120,14 @@ class Session:
             list(threads.map(self.sql, statements))
         return time.perf_counter() - started
 
+    def collect_garbage(self) -> float:
+        """Runs the JVM's collector."""
+        self.jvm.System.gc()
+        return 0.0
+
     def live_megabytes(self) -> float:
         """Returns the live objects of the JVM and the memory of this process, in 10^6 bytes."""
-        self.jvm.System.gc()
+        self.collect_garbage()
         runtime = self.jvm.Runtime.getRuntime()
         python = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         return float(runtime.totalMemory() - runtime.freeMemory() + python) / 1e6

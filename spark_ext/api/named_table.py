@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.functions import answer, literal
 from spark_ext.api.refusals import run
@@ -93,16 +93,28 @@ class NamedTable:
         return RemovalState(table["sqlName"], table["version"], self.stages(exact=exact))
 
     def aligning_table(self) -> AligningTable:
-        """Returns the facts that decide the next step of an alignment."""
+        """Returns the facts that decide the next step of an alignment.
+
+        Other writers may commit between two queries. So the stage is read between two equal
+        readings of the other facts.
+        """
+        version, facts = self._mapping()
+        while True:
+            unmapped = self.stages(exact=False)[0]
+            newer, now = self._mapping()
+            if now == facts:
+                return AligningTable(version=version, unmapped=unmapped, **facts)
+            version, facts = newer, now
+
+    def _mapping(self) -> tuple[int, dict[str, Any]]:
+        """Returns the version, and the other facts of an `AligningTable` without its stage."""
         table = self.row()
         shown = run(self.spark, f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
         properties = {row["key"]: row["value"] for row in shown}
         aligning = properties.get(ALIGNING)
-        return AligningTable(
-            name=table["sqlName"],
-            version=table["version"],
-            mode=mode_of(properties),
-            flag=flag_of(table),
-            aligning=None if aligning is None else aligning_mode(aligning),
-            unmapped=self.stages(exact=False)[0],
-        )
+        return table["version"], {
+            "name": table["sqlName"],
+            "mode": mode_of(properties),
+            "flag": flag_of(table),
+            "aligning": None if aligning is None else aligning_mode(aligning),
+        }

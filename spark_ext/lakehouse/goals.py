@@ -174,7 +174,7 @@ class Alignment:
     def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
         """Runs every statement that remains, and calls `ran` with the result of each."""
         tracking = UsageTracking(spark, planned.table, ran=ran)
-        # Another writer may have removed column mapping, which reaches the goal too.
+        # Another writer may have removed column mapping: the outcome says so.
         with suppress(NotMappedError):
             tracking.align_names(to_name_mode=self.to_name_mode, progress=watch)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from spark_ext.api.refusals import described
 from spark_ext.api.statements import StatementResult, commits_since, removal_counts
 from spark_ext.lakehouse import results
-from spark_ext.lakehouse.goals import Goal, Removal, waits
+from spark_ext.lakehouse.goals import Alignment, Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable
 from spark_ext.lakehouse.results import TableResult
+from spark_ext.model.keys import MODE_NONE
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
 from spark_ext.removal.reasons import CONFLICT
@@ -175,6 +176,9 @@ def _outcome(
 ) -> str:
     if row.error in _MISSING:
         return results.GONE
+    if isinstance(goal, Alignment) and attempt.statements and _is_unmapped(row):
+        # Another writer removed column mapping between the statements.
+        return results.FAILED
     if now.action == REACHED:
         by_us = attempt.has_run or attempt.is_committed
         if attempt.cancelled is not None:
@@ -187,6 +191,11 @@ def _outcome(
     if attempt.error is None and isinstance(goal, Removal) and waits(row):
         return results.WAITING
     return results.FAILED
+
+
+def _is_unmapped(row: SurveyedTable) -> bool:
+    """Returns whether column mapping is off, and no alignment will enable it again."""
+    return row.mode == MODE_NONE and row.aligning is None
 
 
 def _with_statement(

@@ -58,9 +58,8 @@ class AligningTable:
     @property
     def is_aligned(self) -> bool:
         """Returns whether mapping is on, the flag is false and every physical name is logical."""
-        # The stage is read last. Another writer may have removed column mapping after `mode`.
-        is_mapped = self.mode != MODE_NONE and not self.unmapped.reached
-        return is_mapped and _NOT_ALIGNED.isdisjoint(why.reason for why in self.unmapped.reasons)
+        reasons = {why.reason for why in self.unmapped.reasons}
+        return self.mode != MODE_NONE and reasons.isdisjoint(_NOT_ALIGNED)
 
 
 def remaining_statements(table: AligningTable, *, to_name_mode: bool) -> tuple[str, ...]:

@@ -15,13 +15,23 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from spark_ext import FileCount, NameAlignment, Progress, UsageTracking
+from spark_ext.api.named_table import NamedTable
+from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
     ModeIdLostError,
     NotMappedError,
 )
-from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, create_like, refusal
+from tests.support.delta_table import (
+    ID_MODE,
+    NAME_MODE,
+    NONE_MODE,
+    TRACKED,
+    Table,
+    create_like,
+    refusal,
+)
 from tests.support.deltalake_readers import read_by_pyarrow
 from tests.support.prepared import made_once
 from tests.support.releases import LIKE_TAKES_PATHS
@@ -116,6 +126,30 @@ def test_table_without_column_mapping_is_refused(table: Table) -> None:
 
     assert refused.value.condition == "USAGE_TRACKING_NOT_MAPPED"
     assert str(table.path) in refused.value.params["table"]
+
+
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_table_that_loses_column_mapping_while_it_is_read_is_read_again(
+    table: Table, monkeypatch: pytest.MonkeyPatch, *, is_renamed: bool
+) -> None:
+    table.create("a INT, b INT", TRACKED, NAME_MODE)
+    table.insert("(1, 2)")
+    if is_renamed:
+        table.alter("RENAME COLUMN a TO c")
+    stages = NamedTable.stages
+    since = table.log.version
+
+    def after_removal(found: NamedTable, *, exact: bool) -> RemovalStages:
+        monkeypatch.undo()
+        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+        return stages(found, exact=exact)
+
+    monkeypatch.setattr(NamedTable, "stages", after_removal)
+
+    with pytest.raises(NotMappedError):
+        align(table)
+
+    assert operations(table, since) == ["REMOVE COLUMN MAPPING"]
 
 
 def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:

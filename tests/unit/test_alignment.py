@@ -220,13 +220,6 @@ def test_align_raises_when_column_mapping_is_removed_after_its_last_step() -> No
     assert refused.value.params == {"table": "t", "statement": BEGIN}
 
 
-def test_table_that_loses_column_mapping_while_it_is_read_is_not_aligned() -> None:
-    between = replace(MISLED, aligning="name", unmapped=at("none", True).unmapped)
-
-    assert not between.is_aligned
-    assert remaining(between) == (DROP, TRACK, END)
-
-
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_align_refuses_illegal_names_before_any_statement(*, dry_run: bool) -> None:
     odd = at("name", True, name="a b")

@@ -8,7 +8,7 @@ import io
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pyspark.errors import PySparkException
@@ -20,7 +20,7 @@ from spark_ext.api.survey import SCHEMA
 from spark_ext.lakehouse.budget import BYTES, ERRORS, TIME, Budget
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking, waits
 from spark_ext.lakehouse.options import Options, spellings
-from spark_ext.lakehouse.outcomes import Attempt, without_run
+from spark_ext.lakehouse.outcomes import Attempt, result_of, without_run
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable, ordered
 from spark_ext.lakehouse.progress import Reporter, line
 from spark_ext.lakehouse.results import OUTCOMES
@@ -237,6 +237,23 @@ def test_changed_bytes_are_those_that_were_done(ran: dict[str, Any], changed: in
     attempt = Attempt(planned=planned("t", "COPY", 60), started=0.0, seconds=1.0, **ran)
 
     assert attempt.changed_bytes == changed
+
+
+@pytest.mark.parametrize(
+    ("ran", "outcome", "reasons"),
+    [
+        ((), "DONE_BY_ANOTHER", ()),
+        ((StatementResult("", 5, 6, 0.0),), "FAILED", ("CONFLICT",)),
+    ],
+)
+def test_alignment_fails_if_another_writer_removes_column_mapping_between_its_statements(
+    ran: tuple[StatementResult, ...], outcome: str, reasons: tuple[str, ...]
+) -> None:
+    attempt = Attempt(planned=Alignment().plan(UNTRACKED), started=0.0, seconds=1.0, statements=ran)
+
+    result = result_of(cast("Any", None), Alignment(), attempt, replace(PLAIN, version=9))
+
+    assert (result.outcome, result.reasons) == (outcome, reasons)
 
 
 def test_table_begins_only_while_its_time_fits() -> None:
