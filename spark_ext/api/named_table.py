@@ -13,7 +13,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
 from spark_ext.model.column_mapping import mode_of
 from spark_ext.model.former_ids import aligning_mode
-from spark_ext.model.keys import ALIGNING
+from spark_ext.model.keys import ALIGNING, MODE_NONE
 from spark_ext.model.usage import parsed_flag
 from spark_ext.removal.alignment import AligningTable
 from spark_ext.removal.stages import STAGES, RemovalStage
@@ -96,13 +96,14 @@ class NamedTable:
         """Returns the facts that decide the next step of an alignment.
 
         Other writers may commit between two queries. So the stage is read between two equal
-        readings of the other facts.
+        readings of the other facts, and must agree with them.
         """
         version, facts = self._mapping()
         while True:
             unmapped = self.stages(exact=False)[0]
             newer, now = self._mapping()
-            if now == facts:
+            agrees = facts["mode"] == MODE_NONE or not unmapped.reached
+            if now == facts and agrees:
                 return AligningTable(version=version, unmapped=unmapped, **facts)
             version, facts = newer, now
 

@@ -282,7 +282,8 @@ class UsageTracking:
                 interrupted.
             ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST, in mode `id` without `to_name_mode`.
             CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES, if names or other features
-                block the removal of column mapping. The table is unchanged then.
+                block the removal of column mapping. The table is unchanged then, unless another
+                writer caused the error between two statements.
             AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if another writer undid a
                 step.
             ProgressFailedError: As `remove_column_mapping`.

@@ -131,7 +131,7 @@ class Removal:
 class Alignment:
     """Makes every physical name equal to the logical name.
 
-    A table without column mapping has no physical names, so it has reached the goal.
+    A table without column mapping has no physical names, so it has reached the goal before the run.
 
     Args:
         to_name_mode: Whether a table in mode `id` may come back in mode `name`.

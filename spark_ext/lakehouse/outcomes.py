@@ -33,6 +33,10 @@ _UNDONE = (
     " call read the table again. The newest version contains the other writer's changes. Run the"
     " call again."
 )
+_UNMAPPED = (
+    "Cannot reach the goal: another writer removed column mapping during the call. To enable it,"
+    " set delta.columnMapping.mode to name, and run the call again."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +164,8 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     elif row.error is not None:
         result = replace(result, error=row.error, message=row.message)
     elif result.outcome == results.FAILED:
-        result = replace(result, reasons=(CONFLICT,), message=_UNDONE)
+        message = _UNMAPPED if now.action == REACHED else _UNDONE
+        result = replace(result, reasons=(CONFLICT,), message=message)
     if attempt.statement is not None and attempt.error is None and row.version is not None:
         result = _with_statement(spark, goal, attempt, result)
     if result.outcome == results.WAITING:
@@ -177,8 +182,8 @@ def _outcome(
     if row.error in _MISSING:
         return results.GONE
     if isinstance(goal, Alignment) and attempt.statements and _is_unmapped(row):
-        # Another writer removed column mapping between the statements.
-        return results.FAILED
+        # Another writer removed column mapping after a statement.
+        return results.FAILED if attempt.cancelled is None else results.CANCELLED
     if now.action == REACHED:
         by_us = attempt.has_run or attempt.is_committed
         if attempt.cancelled is not None:

@@ -152,6 +152,28 @@ def test_table_that_loses_column_mapping_while_it_is_read_is_read_again(
     assert operations(table, since) == ["REMOVE COLUMN MAPPING"]
 
 
+def test_table_that_loses_column_mapping_only_while_the_stage_is_read_is_aligned(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.create("a INT, b INT", TRACKED, NAME_MODE)
+    table.insert("(1, 2)")
+    table.alter("RENAME COLUMN a TO c")
+    stages = NamedTable.stages
+
+    def between(found: NamedTable, *, exact: bool) -> RemovalStages:
+        monkeypatch.undo()
+        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+        try:
+            return stages(found, exact=exact)
+        finally:
+            table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    monkeypatch.setattr(NamedTable, "stages", between)
+
+    assert align(table).aligned
+    assert_aligned(table)
+
+
 def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
     table.usage.remove_column_mapping(progress=None)

@@ -54,6 +54,7 @@ BY_FEATURE = replace(
     blocked_by=(Obstacle("readers", "OTHER_FEATURE", "deletionVectors"),),
 )
 BROKEN = SurveyedTable("c.db.broken", error="DELTA_X", message="what")
+RAN = (StatementResult("ALTER TABLE", 5, 6, 0.0),)
 
 
 # Plans.
@@ -242,14 +243,15 @@ def test_changed_bytes_are_those_that_were_done(ran: dict[str, Any], changed: in
 @pytest.mark.parametrize(
     ("ran", "outcome", "reasons"),
     [
-        ((), "DONE_BY_ANOTHER", ()),
-        ((StatementResult("", 5, 6, 0.0),), "FAILED", ("CONFLICT",)),
+        ({}, "DONE_BY_ANOTHER", ()),
+        ({"statements": RAN}, "FAILED", ("CONFLICT",)),
+        ({"statements": RAN, "cancelled": "TIME"}, "CANCELLED", ("TIME",)),
     ],
 )
 def test_alignment_fails_if_another_writer_removes_column_mapping_between_its_statements(
-    ran: tuple[StatementResult, ...], outcome: str, reasons: tuple[str, ...]
+    ran: dict[str, Any], outcome: str, reasons: tuple[str, ...]
 ) -> None:
-    attempt = Attempt(planned=Alignment().plan(UNTRACKED), started=0.0, seconds=1.0, statements=ran)
+    attempt = Attempt(planned=Alignment().plan(UNTRACKED), started=0.0, seconds=1.0, **ran)
 
     result = result_of(cast("Any", None), Alignment(), attempt, replace(PLAIN, version=9))
 
