@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+SHOWN = 20
+"""The largest number of findings that are printed."""
 
 
 @dataclass
@@ -42,7 +44,8 @@ class Proof:
         if not self.is_wanted:
             return False
         is_failed = bool(self.findings) or not self.tables
-        print(f"{self.tables} tables, {len(self.findings)} findings", *self.findings, sep="\n")
+        sums = f"{self.tables} tables, {len(self.findings)} findings"
+        print(sums, *self.findings[:SHOWN], sep="\n")
         self.tables, self.findings = 0, []
         return is_failed
 
