@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from spark_ext.api.statements import StatementResult, counted_in_words
+from spark_ext.api.statements import FilesToChange, StatementResult, counted_in_words
 from spark_ext.errors import AlignmentConflictError, NotMappedError
 from spark_ext.model.metadata import FileCount
-from spark_ext.removal.alignment import AligningTable, marking_statement, remaining_statements
-from spark_ext.removal.stages import NOTHING, RemovalStage, removal_statement
+from spark_ext.removal.alignment import (
+    marking_statement,
+    remaining_statements,
+    removing_statement,
+)
+from spark_ext.removal.stages import METADATA, NOTHING, removal_statement
+from spark_ext.removal.survey import SurveyedTable
 from spark_ext.show.tables import Facts, Lines, Part, Rendered
 
 
@@ -84,9 +89,18 @@ class NameAlignment(Rendered):
         return facts
 
 
+@dataclass(frozen=True)
+class _Removal:
+    """The cost of the removal of column mapping, and an upper bound of the files to change."""
+
+    cost: str
+    num_files: int = 0
+    size_in_bytes: int = 0
+
+
 def align(
-    read: Callable[[], AligningTable],
-    run: Callable[[str, int, RemovalStage | None], StatementResult],
+    read: Callable[[], SurveyedTable],
+    run: Callable[[str, int, FilesToChange | None], StatementResult],
     *,
     dry_run: bool,
     to_name_mode: bool,
@@ -94,8 +108,8 @@ def align(
     """Runs one statement after the other, and reads the table again after each statement.
 
     Args:
-        read: Reads the table.
-        run: Runs a statement on a version of the table, with the removal stage if the statement
+        read: Reads the table, with its name for SQL.
+        run: Runs a statement on a version of the table, with the files to change if the statement
             removes column mapping.
         dry_run: Whether to return before the first statement.
         to_name_mode: Whether a table in mode `id` may end in mode `name`.
@@ -108,51 +122,59 @@ def align(
             already run in this call, or if another writer removed column mapping meanwhile.
     """
     done: list[StatementResult] = []
-    removed: RemovalStage | None = None
+    removed: _Removal | None = None
     mode: str | None = None
     while True:
-        table = read()
-        mode = mode or table.aligning or table.mode
+        row = read()
+        assert row.version is not None
+        mode = mode or row.aligning or str(row.mode)
         try:
-            remaining = remaining_statements(table, to_name_mode=to_name_mode)
+            remaining = remaining_statements(row, to_name_mode=to_name_mode)
         except NotMappedError:
             if not done:
                 raise
-            marking = marking_statement(table.name, mode)
-            if done[-1].statement != removal_statement(table.name):
-                raise AlignmentConflictError(table=table.name, statement=marking) from None
+            marking = marking_statement(row.table, mode)
+            if done[-1].statement != removal_statement(row.table):
+                raise AlignmentConflictError(table=row.table, statement=marking) from None
             # Another call has ended and unset the property before this call removed mapping.
-            done.append(run(marking, table.version, None))
+            done.append(run(marking, row.version, None))
             continue
         if dry_run or not remaining:
-            return _alignment(table, removed, done, remaining)
+            return _alignment(row, removed, done, remaining)
         if remaining[0] in (result.statement for result in done):
-            raise AlignmentConflictError(table=table.name, statement=remaining[0])
-        removal = table.unmapped if remaining[0] in table.unmapped.statements else None
-        done.append(run(remaining[0], table.version, removal))
+            raise AlignmentConflictError(table=row.table, statement=remaining[0])
+        removal = _removal(row) if remaining[0] == removing_statement(row) else None
+        done.append(run(remaining[0], row.version, removal))
         removed = removal or removed
 
 
 def _alignment(
-    table: AligningTable,
-    removed: RemovalStage | None,
+    row: SurveyedTable,
+    removed: _Removal | None,
     done: list[StatementResult],
     remaining: tuple[str, ...],
 ) -> NameAlignment:
-    # The stage of an aligned table is not part of the alignment.
-    stage = removed or (None if table.is_aligned else table.unmapped)
+    # The removal from an aligned table is not part of the alignment.
+    removal = removed or (_Removal(NOTHING) if row.is_aligned else _removal(row))
     counted = [count for result in done for count in (result.copied, result.rewritten) if count]
-    if stage is not None and counted:
+    if removal.cost != NOTHING and counted:
         num_files = sum(count.num_files for count in counted)
         size_in_bytes = sum(count.size_in_bytes for count in counted)
-        stage = replace(stage, num_files=num_files, size_in_bytes=size_in_bytes)
+        removal = _Removal(removal.cost, num_files, size_in_bytes)
     return NameAlignment(
-        table=table.name,
-        aligned=table.is_aligned,
-        mode=table.mode,
-        cost=NOTHING if stage is None else stage.cost,
-        num_files=0 if stage is None else stage.num_files,
-        size_in_bytes=0 if stage is None else stage.size_in_bytes,
+        table=row.table,
+        aligned=row.is_aligned,
+        mode=str(row.mode),
+        cost=removal.cost,
+        num_files=removal.num_files,
+        size_in_bytes=removal.size_in_bytes,
         done=tuple(done),
         statements=remaining,
     )
+
+
+def _removal(row: SurveyedTable) -> _Removal:
+    cost = str(row.unmapped)
+    if cost in (NOTHING, METADATA):
+        return _Removal(cost)
+    return _Removal(cost, row.num_files or 0, row.size_in_bytes or 0)

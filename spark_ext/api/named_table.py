@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from spark_ext.api.functions import answer, literal
-from spark_ext.api.refusals import run
 from spark_ext.api.removal import RemovalState
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.errors import MalformedMessageError
 from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
-from spark_ext.model.column_mapping import mode_of
-from spark_ext.model.former_ids import aligning_mode
-from spark_ext.model.keys import ALIGNING, MODE_NONE
-from spark_ext.model.usage import parsed_flag
-from spark_ext.removal.alignment import AligningTable
 from spark_ext.removal.stages import STAGES, RemovalStage
+from spark_ext.removal.survey import SurveyedTable
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -46,9 +43,11 @@ def sql_name(spark: SparkSession, name: str) -> str:
     return str(named_table(spark, literal(name))["sqlName"]) if VARIABLE in name else name
 
 
-def flag_of(table: Row) -> bool | None:
-    """Returns whether a column was ever dropped or renamed; None for an untracked table."""
-    return parsed_flag(table["hasDroppedOrRenamed"]) is not False if table["tracked"] else None
+def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
+    """Returns the current rows of a survey, in order; `copying` decides about copies."""
+    array = f"array({', '.join(map(literal, names))})"
+    rows = answer(spark, "column_mapping_survey", array).collect()
+    return [of_row(SurveyedTable, row) for row in rows]
 
 
 class NamedTable:
@@ -92,30 +91,18 @@ class NamedTable:
         table = self.row()
         return RemovalState(table["sqlName"], table["version"], self.stages(exact=exact))
 
-    def aligning_table(self) -> AligningTable:
-        """Returns the facts that decide the next step of an alignment.
+    def surveyed(self) -> SurveyedTable:
+        """Returns the table's row of a survey, with the table's name for SQL.
 
-        Other writers may commit between two queries. So the stage is read between two equal
-        readings of the other facts, and must agree with them.
+        The facts of a row are those of one version.
+
+        Raises:
+            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if only a survey cannot read
+                the table.
         """
-        version, facts = self._mapping()
-        while True:
-            unmapped = self.stages(exact=False)[0]
-            newer, now = self._mapping()
-            agrees = facts["mode"] == MODE_NONE or not unmapped.reached
-            if now == facts and agrees:
-                return AligningTable(version=version, unmapped=unmapped, **facts)
-            version, facts = newer, now
-
-    def _mapping(self) -> tuple[int, dict[str, Any]]:
-        """Returns the version, and the other facts of an `AligningTable` without its stage."""
-        table = self.row()
-        shown = run(self.spark, f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
-        properties = {row["key"]: row["value"] for row in shown}
-        aligning = properties.get(ALIGNING)
-        return table["version"], {
-            "name": table["sqlName"],
-            "mode": mode_of(properties),
-            "flag": flag_of(table),
-            "aligning": None if aligning is None else aligning_mode(aligning),
-        }
+        (row,) = rows_of(self.spark, [self.name])
+        if row.error is not None:
+            # A survey returns the error that a function of one table raises.
+            self.stages(exact=False)
+            raise MalformedMessageError(path="answer", problem=f"has the error {row.error}")
+        return replace(row, table=sql_name(self.spark, row.table))

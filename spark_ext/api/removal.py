@@ -15,7 +15,7 @@ from spark_ext.removal.reasons import (
     Reason,
     blocking,
     in_words,
-    what_to_do_or_read,
+    what_to_do,
 )
 from spark_ext.removal.stages import BLOCKED, STAGES, UNMAPPED, RemovalStage, waiting
 
@@ -90,7 +90,7 @@ def _refuse_blocked(
     }
     if reasons:
         texts = (f"{name}: {in_words(whys)}" for name, whys in reasons.items() if whys)
-        advice = what_to_do_or_read(why for whys in reasons.values() for why in whys)
+        advice = what_to_do(why for whys in reasons.values() for why in whys)
         raise _refusal(table, wanted[-1], "; ".join(texts), advice, done)
 
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from spark_ext.api.functions import answer, is_path, literal
-from spark_ext.api.named_table import named_table
+from spark_ext.api.named_table import named_table, rows_of
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.survey_result import Survey
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.removal.survey_sums import sums
-from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -187,10 +186,3 @@ def text_of(place: str | os.PathLike[str]) -> str:
     """Returns a place as a text, in which a path has a slash."""
     text = os.fspath(place)
     return f"./{text}" if isinstance(place, os.PathLike) and not is_path(text) else text
-
-
-def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
-    """Returns the current rows of tables, in order; `copying` decides about copies."""
-    array = f"array({', '.join(map(literal, names))})"
-    rows = answer(spark, "column_mapping_survey", array).collect()
-    return [of_row(SurveyedTable, row) for row in rows]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from spark_ext.api.alignment import NameAlignment, align
 from spark_ext.api.dropped_result import DroppedColumns
 from spark_ext.api.functions import literal
-from spark_ext.api.named_table import NamedTable, flag_of, named_table
+from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.refusals import run
 from spark_ext.api.removal import remove
@@ -19,6 +19,7 @@ from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.usage import parsed_flag
 from spark_ext.removal.stages import STAGES, TRACKED, drop_statement, set_statement
 from spark_ext.wire.rows import of_row
 
@@ -139,7 +140,8 @@ class UsageTracking:
 
         A flag that another writer removed, or set to a value that is not a boolean, counts as true.
         """
-        return flag_of(self._table.row())
+        row = self._table.row()
+        return parsed_flag(row["hasDroppedOrRenamed"]) is not False if row["tracked"] else None
 
     def columns(self) -> DataFrame:
         """Returns every column at every level, parents first.
@@ -294,7 +296,7 @@ class UsageTracking:
         ignored = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
         with copying(self._spark):
             runner = self._runner(progress, ignored=ignored)
-            read = self._table.aligning_table
+            read = self._table.surveyed
             return align(read, runner.run, dry_run=dry_run, to_name_mode=to_name_mode)
 
     def _runner(

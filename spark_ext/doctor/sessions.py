@@ -61,7 +61,7 @@ def diagnosis(way: str, trial: Trial, other: Trial | None = None) -> Diagnosis:
     found = _found(way, trial)
     if trial.failure is not None:
         problem = _PASSWORD.sub("//", trial.failure)
-        advice = 'Follow the message. The page "Errors" explains each condition in brackets.'
+        advice = "Follow the message."
         return Diagnosis(way, PROBLEM, found, problem, advice)
     if not trial.is_tracking:
         advice = (

@@ -21,9 +21,8 @@ from spark_ext.model.keys import MODE_ID, MODE_NONE
 from spark_ext.removal.reasons import (
     EARLIER_STAGE,
     OTHER_FEATURE,
-    Reason,
     reason_in_words,
-    what_to_do_or_read,
+    what_to_do,
 )
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
@@ -155,9 +154,9 @@ class Alignment:
         if row.error is not None:
             return unreadable(row)
         is_mapped = row.mode != MODE_NONE
-        if row.aligning is None and (not is_mapped or _is_aligned(row)):
+        if row.aligning is None and (not is_mapped or row.is_aligned):
             return reached(row)
-        if is_mapped and _is_aligned(row):
+        if row.is_aligned:
             return to_run(row, METADATA)
         if row.mode == MODE_ID and not self.to_name_mode:
             return PlannedTable(
@@ -239,20 +238,16 @@ def waits(row: SurveyedTable) -> bool:
     return (row.unmapped, row.readers, row.writers) == (NOTHING, NOTHING, HISTORY)
 
 
-def _is_aligned(row: SurveyedTable) -> bool:
-    return row.has_dropped_or_renamed is False and row.num_other_names == 0
-
-
 def _blocked(row: SurveyedTable, stages: Sequence[str]) -> PlannedTable:
     obstacles = [
         known for known in row.blocked_by if known.stage in stages and known.reason != EARLIER_STAGE
     ]
-    reasons = [Reason(known.reason, known.name, known.detail) for known in obstacles]
+    reasons = [known.why for known in obstacles]
     words = tuple(
         f"{known.stage}: {reason_in_words(why)}"
         for known, why in zip(obstacles, reasons, strict=True)
     )
-    advice = [what_to_do_or_read(reasons), *_statements(row, obstacles)]
+    advice = [what_to_do(reasons), *_statements(row, obstacles)]
     return PlannedTable(row.table, BLOCKED, row, reasons=words, unblocking=" ".join(advice))
 
 

@@ -9,11 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spark_ext.api.named_table import VARIABLE
+from spark_ext.api.named_table import VARIABLE, rows_of
 from spark_ext.api.progress import Progress
 from spark_ext.api.refusals import described, is_cancellation, is_conflict, run
 from spark_ext.api.statements import StatementResult
-from spark_ext.api.survey import rows_of
 from spark_ext.lakehouse.goals import Goal
 from spark_ext.lakehouse.lookups import UnnamedCopies, unnamed_copies
 from spark_ext.lakehouse.outcomes import Attempt

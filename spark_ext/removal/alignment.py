@@ -8,8 +8,6 @@ only, so an interrupted alignment continues where it stopped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from spark_ext.errors import CannotAlignNamesError, ModeIdLostError, NotMappedError
 from spark_ext.model.keys import (
     ALIGNING,
@@ -18,58 +16,27 @@ from spark_ext.model.keys import (
     MODE_NAME,
     MODE_NONE,
 )
-from spark_ext.removal.reasons import blocking, in_words, what_to_do_or_read
-from spark_ext.removal.rewrite_reasons import (
-    HAS_DROPPED_OR_RENAMED,
-    NOT_TRACKED,
-    PHYSICAL_NAME_DIFFERS,
-)
+from spark_ext.removal.reasons import in_words, what_to_do
 from spark_ext.removal.stages import (
     BLOCKED,
+    NOTHING,
     TRACKED,
-    RemovalStage,
+    UNMAPPED,
     drop_statement,
     set_statement,
+    unmapping_statement,
 )
-
-_NOT_ALIGNED = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS}
-
-
-@dataclass(frozen=True)
-class AligningTable:
-    """The state of a table during an alignment.
-
-    Args:
-        name: The table's name for SQL.
-        version: The newest version, read before the other facts.
-        mode: The column mapping mode in lower case.
-        flag: The flag; None for an untracked table. A missing or invalid flag counts as true.
-        aligning: The mode when the alignment began; None if no alignment has begun.
-        unmapped: The first removal stage.
-    """
-
-    name: str
-    version: int
-    mode: str
-    flag: bool | None
-    aligning: str | None
-    unmapped: RemovalStage
-
-    @property
-    def is_aligned(self) -> bool:
-        """Returns whether mapping is on, the flag is false and every physical name is logical."""
-        reasons = {why.reason for why in self.unmapped.reasons}
-        return self.mode != MODE_NONE and reasons.isdisjoint(_NOT_ALIGNED)
+from spark_ext.removal.survey import SurveyedTable
 
 
-def remaining_statements(table: AligningTable, *, to_name_mode: bool) -> tuple[str, ...]:
+def remaining_statements(row: SurveyedTable, *, to_name_mode: bool) -> tuple[str, ...]:
     """Returns the remaining statements in order; empty if the names are aligned.
 
     A property of the table keeps the former mode during the alignment. The property distinguishes
     an interrupted alignment from a table that shall have no column mapping.
 
     Args:
-        table: The state of the table.
+        row: The table, with its name for SQL.
         to_name_mode: Whether a table in mode `id` may end in mode `name`. Delta sets the mode `id`
             for new tables only.
 
@@ -82,19 +49,17 @@ def remaining_statements(table: AligningTable, *, to_name_mode: bool) -> tuple[s
         RFC, "Writer Requirements for Usage Tracking"; Delta 4.4.0, DeltaColumnMapping.scala,
         `allowMappingModeChange`.
     """
-    if table.is_aligned:
-        return _end(table) if table.aligning else ()
-    if table.mode == MODE_NONE and table.aligning is None:
-        raise NotMappedError(table=table.name)
-    if table.mode == MODE_ID and not to_name_mode:
-        raise ModeIdLostError(table=table.name)
-    if table.unmapped.cost == BLOCKED:
-        raise CannotAlignNamesError(
-            table=table.name,
-            reasons=in_words(blocking(table.unmapped.reasons)),
-            advice=what_to_do_or_read(table.unmapped.reasons),
-        )
-    return (*_removing(table), *_tracking(table), *_end(table))
+    if row.is_aligned:
+        return _end(row.table) if row.aligning else ()
+    if row.mode == MODE_NONE and row.aligning is None:
+        raise NotMappedError(table=row.table)
+    if row.mode == MODE_ID and not to_name_mode:
+        raise ModeIdLostError(table=row.table)
+    if row.unmapped == BLOCKED:
+        reasons = [known.why for known in row.blocked_by if known.stage == UNMAPPED]
+        advice = what_to_do(reasons)
+        raise CannotAlignNamesError(table=row.table, reasons=in_words(reasons), advice=advice)
+    return (*_removing(row), *_tracking(row), *_end(row.table))
 
 
 def marking_statement(name: str, mode: str) -> str:
@@ -102,22 +67,28 @@ def marking_statement(name: str, mode: str) -> str:
     return set_statement(name, {ALIGNING: mode})
 
 
-def _removing(table: AligningTable) -> tuple[str, ...]:
-    if table.unmapped.reached or table.aligning is not None:
-        return table.unmapped.statements
-    return (marking_statement(table.name, table.mode), *table.unmapped.statements)
+def removing_statement(row: SurveyedTable) -> str:
+    """Returns the statement of an alignment that removes column mapping."""
+    return unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE)
 
 
-def _tracking(table: AligningTable) -> tuple[str, ...]:
+def _removing(row: SurveyedTable) -> tuple[str, ...]:
+    if row.unmapped == NOTHING:
+        return ()
+    removing = removing_statement(row)
+    if row.aligning is not None:
+        return (removing,)
+    return (marking_statement(row.table, str(row.mode)), removing)
+
+
+def _tracking(row: SurveyedTable) -> tuple[str, ...]:
     mapped = {COLUMN_MAPPING_MODE: MODE_NAME}
-    if table.flag is False:
-        return (set_statement(table.name, mapped),)
+    if row.has_dropped_or_renamed is False:
+        return (set_statement(row.table, mapped),)
     # In one commit, so that no writer maps the table before the table is tracked.
-    tracked = set_statement(table.name, TRACKED | mapped)
-    if table.flag is None:
-        return (tracked,)
-    return (drop_statement(table.name), tracked)
+    tracked = set_statement(row.table, TRACKED | mapped)
+    return (drop_statement(row.table), tracked) if row.tracked else (tracked,)
 
 
-def _end(table: AligningTable) -> tuple[str, ...]:
-    return (f"ALTER TABLE {table.name} UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')",)
+def _end(name: str) -> tuple[str, ...]:
+    return (f"ALTER TABLE {name} UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')",)

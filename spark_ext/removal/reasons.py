@@ -49,7 +49,12 @@ _COPY_COLUMN = (
     " with other names, copy the values with UPDATE, and drop the old columns."
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them."
-_DESCRIBED = 'The section "Reasons" of the page "Remove column mapping" describes each reason.'
+_COPY_ROWS = "Copy the rows into a new table: CREATE TABLE <new table> AS SELECT * FROM <table>."
+_COPY_OLD_ROWS = (
+    "If columns are null or show values of other columns, copy the rows that are older than the"
+    " removal of column mapping from the last version before it: SELECT * FROM <table> VERSION AS"
+    " OF <version>."
+)
 _SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
 # The reasons for copies or rewrites of files if the stage is not blocked.
 _OF_FILES = {
@@ -162,12 +167,11 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
         advice.append(_COPY_COLUMN if CATALOG_MANAGED in kinds else _RENAME)
     if OTHER_FEATURE in kinds:
         advice.append(_DROP_FEATURE)
+    if kinds & {MAPPING_METADATA_REMAINS, READER_VERSION}:
+        advice.append(_COPY_ROWS)
+    if MAPPING_METADATA_REMAINS in kinds:
+        advice.append(_COPY_OLD_ROWS)
     return " ".join(advice)
-
-
-def what_to_do_or_read(reasons: Iterable[Reason]) -> str:
-    """Returns what to do, or the page that describes the reasons if nothing is known."""
-    return what_to_do(reasons) or _DESCRIBED
 
 
 def other_features(features: Iterable[str]) -> tuple[Reason, ...]:

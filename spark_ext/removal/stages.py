@@ -137,6 +137,16 @@ def drop_statement(name: str, feature: str = FEATURE_NAME) -> str:
     return f"ALTER TABLE {name} DROP FEATURE {feature}"
 
 
+def unmapping_statement(name: str, *, is_mapped: bool) -> str:
+    """Returns the statement that reaches the stage `unmapped`.
+
+    Args:
+        name: The table's name for SQL.
+        is_mapped: Whether column mapping is on. Otherwise only its metadata remains.
+    """
+    return removal_statement(name) if is_mapped else drop_statement(name, COLUMN_MAPPING_FEATURE)
+
+
 def _with_earlier_blocks(steps: Iterable[RemovalStage]) -> Iterator[RemovalStage]:
     blocked: str | None = None
     for step in steps:
@@ -164,14 +174,13 @@ def _unmapped(facts: TableFacts) -> RemovalStage:
     if has_mapping_on(facts.table) and not _is_tracked(facts):
         # Sessions without spark-ext can write the table with stale plans.
         reasons = (*reasons, Reason(OTHER_SESSIONS))
-    statement = removal_statement(facts.name)
     if not has_mapping_on(facts.table):
         # Delta's rewrite reads the logical names, and would write nulls for these columns.
         hidden = tuple(hidden_columns(facts.table))
         if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
             return _stage(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_REMAINS), *hidden))
-        statement = drop_statement(facts.name, COLUMN_MAPPING_FEATURE)
         reasons = (Reason(MAPPING_METADATA_REMAINS), *reasons)
+    statement = unmapping_statement(facts.name, is_mapped=has_mapping_on(facts.table))
     return _with_files(cost, cost, facts, reasons, (statement,))
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from spark_ext.model.column_mapping import mode_of, physical_name
 from spark_ext.model.former_ids import aligning_mode
-from spark_ext.model.keys import ALIGNING, FEATURE_NAME
+from spark_ext.model.keys import ALIGNING, FEATURE_NAME, MODE_NONE
 from spark_ext.model.metadata import TableFacts
 from spark_ext.model.schema import walk
 from spark_ext.model.usage import flag
-from spark_ext.removal.reasons import blocking
+from spark_ext.removal.reasons import Reason, blocking
 from spark_ext.removal.stages import BLOCKED, stages
 
 
@@ -31,6 +31,11 @@ class Obstacle:
     reason: str
     name: str | None = None
     detail: str | None = None
+
+    @property
+    def why(self) -> Reason:
+        """Returns the reason without the stage."""
+        return Reason(self.reason, self.name, self.detail)
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,12 @@ class SurveyedTable:
     location: str | None = None
     error: str | None = None
     message: str | None = None
+
+    @property
+    def is_aligned(self) -> bool:
+        """Returns whether mapping is on, the flag is false and every physical name is logical."""
+        is_mapped = self.mode is not None and self.mode != MODE_NONE
+        return is_mapped and self.has_dropped_or_renamed is False and self.num_other_names == 0
 
 
 def surveyed(facts: TableFacts) -> SurveyedTable:

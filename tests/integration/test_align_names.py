@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,21 +16,22 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from spark_ext import FileCount, NameAlignment, Progress, UsageTracking
-from spark_ext.api.named_table import NamedTable
-from spark_ext.api.removal_stages import RemovalStages
+from spark_ext.api import named_table
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
+    MalformedMessageError,
     ModeIdLostError,
     NotMappedError,
 )
+from spark_ext.removal.survey import SurveyedTable
 from tests.support.delta_table import (
     ID_MODE,
     NAME_MODE,
-    NONE_MODE,
     TRACKED,
     Table,
     create_like,
+    forget_logs,
     refusal,
 )
 from tests.support.deltalake_readers import read_by_pyarrow
@@ -128,50 +130,45 @@ def test_table_without_column_mapping_is_refused(table: Table) -> None:
     assert str(table.path) in refused.value.params["table"]
 
 
-@pytest.mark.parametrize("is_renamed", [False, True])
-def test_table_that_loses_column_mapping_while_it_is_read_is_read_again(
-    table: Table, monkeypatch: pytest.MonkeyPatch, *, is_renamed: bool
-) -> None:
-    table.create("a INT, b INT", TRACKED, NAME_MODE)
-    table.insert("(1, 2)")
-    if is_renamed:
-        table.alter("RENAME COLUMN a TO c")
-    stages = NamedTable.stages
-    since = table.log.version
+def test_next_step_is_decided_by_one_query(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other writers may commit between two queries."""
+    misled(table, TRACKED, NAME_MODE)
+    usage = table.usage
+    queries: list[str] = []
+    sql = type(table.spark).sql
 
-    def after_removal(found: NamedTable, *, exact: bool) -> RemovalStages:
-        monkeypatch.undo()
-        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-        return stages(found, exact=exact)
+    def recorded(spark: SparkSession, query: str, *arguments: Any) -> Any:
+        queries.append(query)
+        return sql(spark, query, *arguments)
 
-    monkeypatch.setattr(NamedTable, "stages", after_removal)
+    monkeypatch.setattr(type(table.spark), "sql", recorded)
 
-    with pytest.raises(NotMappedError):
-        align(table)
-
-    assert operations(table, since) == ["REMOVE COLUMN MAPPING"]
+    assert usage.align_names(dry_run=True, progress=None).statements
+    assert len(queries) == 1
 
 
-def test_table_that_loses_column_mapping_only_while_the_stage_is_read_is_aligned(
+def test_unreadable_table_is_refused_with_the_error_of_delta(table: Table) -> None:
+    table.create("a INT", TRACKED, NAME_MODE)
+    usage = table.usage
+    shutil.rmtree(table.path)
+    forget_logs(table.spark)
+
+    with refusal("DELTA_MISSING_DELTA_TABLE"):
+        usage.align_names(progress=None)
+
+
+def test_table_that_only_a_survey_cannot_read_is_refused(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table.create("a INT, b INT", TRACKED, NAME_MODE)
-    table.insert("(1, 2)")
-    table.alter("RENAME COLUMN a TO c")
-    stages = NamedTable.stages
+    misled(table, TRACKED, NAME_MODE)
+    row = SurveyedTable(table.name, error="SOME_CONDITION", message="of a survey")
+    monkeypatch.setattr(named_table, "rows_of", lambda *_: [row])
 
-    def between(found: NamedTable, *, exact: bool) -> RemovalStages:
-        monkeypatch.undo()
-        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-        try:
-            return stages(found, exact=exact)
-        finally:
-            table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    with table.no_commit(), pytest.raises(MalformedMessageError) as refused:
+        align(table)
 
-    monkeypatch.setattr(NamedTable, "stages", between)
-
-    assert align(table).aligned
-    assert_aligned(table)
+    assert refused.value.condition == "USAGE_TRACKING_MALFORMED_MESSAGE"
+    assert "SOME_CONDITION" in refused.value.params["problem"]
 
 
 def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:

@@ -404,6 +404,14 @@ def test_iceberg_compat_blocks_empty_and_filled_tables(
     assert set(table.path.rglob("*.parquet")) == files
 
 
+def copied_rows(table: Table, version: str = "") -> list[tuple[object, ...]]:
+    """Returns the rows of a new table, from which column mapping need not be removed."""
+    copy = Table(table.spark, table.path.with_name("copy"))
+    table.spark.sql(f"CREATE TABLE {copy.name} USING delta AS SELECT * FROM {table.name} {version}")
+    assert copy.usage.remove_column_mapping(dry_run=True)[0].reached
+    return copy.selected()
+
+
 @pytest.mark.broken_table("mapping_keys_remain")
 def test_mapping_keys_of_another_engine_block_and_are_kept(table: Table) -> None:
     """Delta would rewrite all files to remove the keys."""
@@ -423,6 +431,7 @@ def test_mapping_keys_of_another_engine_block_and_are_kept(table: Table) -> None
     assert (first.cost, first.reached, first.statements) == ("BLOCKED", False, ())
     assert [why.reason for why in first.reasons] == ["MAPPING_METADATA_LEFT"]
     assert table.log.fields["a"].metadata == mapped
+    assert copied_rows(table) == [(1,)]
 
 
 @pytest.mark.without("deletion-vectors")
@@ -444,6 +453,7 @@ def test_incomplete_removal_is_refused(table: Table) -> None:
         "MAPPING_METADATA_LEFT",
         "PHYSICAL_NAME_DIFFERS",
     ]
+    assert copied_rows(table, "VERSION AS OF 1") == [(1,)]
     # Delta refuses to restore the table to a mapped version.
     table.spark.sql(f"INSERT OVERWRITE {table.name} SELECT * FROM {table.name} VERSION AS OF 1")
     assert table.selected() == [(1,)]

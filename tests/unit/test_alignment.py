@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from spark_ext import FileCount, NameAlignment, RemovalStage, StatementResult
+from spark_ext import FileCount, NameAlignment, StatementResult
 from spark_ext.api.alignment import align
+from spark_ext.api.statements import FilesToChange
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
@@ -17,8 +18,8 @@ from spark_ext.errors import (
     NotMappedError,
 )
 from spark_ext.model.metadata import TableFacts
-from spark_ext.removal.alignment import AligningTable, remaining_statements
-from spark_ext.removal.stages import stages
+from spark_ext.removal.alignment import remaining_statements
+from spark_ext.removal.survey import SurveyedTable, surveyed
 from tests.unit.tables import protocol, table
 
 BEGIN = "ALTER TABLE t SET TBLPROPERTIES ('sparkext.columnMapping.aligning' = 'name')"
@@ -41,20 +42,21 @@ def at(
     aligning: str | None = None,
     properties: dict[str, str] | None = None,
     name: str = "a",
-) -> AligningTable:
+) -> SurveyedTable:
     text = None if flag is None else str(flag).lower()
-    metadata = table({name: column if mode != "none" else ""}, mode, text, properties)
+    marked = {} if aligning is None else {"sparkext.columnMapping.aligning": aligning}
+    changed = marked | (properties or {})
+    metadata = table({name: column if mode != "none" else ""}, mode, text, changed)
     features = protocol(OTHERS) if flag is None else protocol()
     facts = TableFacts(metadata, features, "t", FileCount(4, 5000), copies=flag is not None)
-    unmapped = stages(facts)[0]
-    return AligningTable("t", 7, mode, flag, aligning, unmapped)
+    return replace(surveyed(facts), version=7)
 
 
 MISLED = at("name", True)
 ALIGNED = at("name", False, column="1 a")
 
 
-def remaining(where: AligningTable) -> tuple[str, ...]:
+def remaining(where: SurveyedTable) -> tuple[str, ...]:
     return remaining_statements(where, to_name_mode=False)
 
 
@@ -76,6 +78,9 @@ def test_table_with_equal_names_is_not_aligned_when_the_flag_is_true() -> None:
 
 def test_aligned_table_needs_no_statement() -> None:
     assert ALIGNED.is_aligned
+    assert not MISLED.is_aligned
+    assert not at("none", False).is_aligned
+    assert not at("name", None, column="1 a").is_aligned
     assert remaining(ALIGNED) == ()
     assert remaining(at("id", False, column="1 a")) == ()
 
@@ -92,7 +97,7 @@ def test_aligned_table_needs_no_statement() -> None:
     ],
 )
 def test_statements_continue_from_the_state_of_the_table(
-    where: AligningTable, expected: tuple[str, ...]
+    where: SurveyedTable, expected: tuple[str, ...]
 ) -> None:
     assert remaining(where) == expected
 
@@ -127,7 +132,7 @@ def test_mode_id_is_refused_without_to_name_mode() -> None:
         ),
     ],
 )
-def test_blocked_table_is_refused_with_the_reasons(where: AligningTable, reasons: str) -> None:
+def test_blocked_table_is_refused_with_the_reasons(where: SurveyedTable, reasons: str) -> None:
     with pytest.raises(CannotAlignNamesError) as refused:
         remaining(where)
 
@@ -136,11 +141,11 @@ def test_blocked_table_is_refused_with_the_reasons(where: AligningTable, reasons
     assert ("RENAME COLUMN" in params["advice"]) == ("NAME" in reasons)
 
 
-def run_through(*wheres: AligningTable) -> tuple[NameAlignment, list[str]]:
+def run_through(*wheres: SurveyedTable) -> tuple[NameAlignment, list[str]]:
     ran: list[str] = []
-    looks: Iterator[AligningTable] = iter(wheres)
+    looks: Iterator[SurveyedTable] = iter(wheres)
 
-    def run(statement: str, version: int, removal: RemovalStage | None) -> StatementResult:
+    def run(statement: str, version: int, removal: FilesToChange | None) -> StatementResult:
         ran.append(statement)
         assert (removal is not None) == (statement == REMOVE_MAPPING)
         result = StatementResult(statement, version, version + 1, 0.5)

@@ -12,7 +12,6 @@ import pytest
 
 import spark_ext
 from spark_ext import __main__ as command_line
-from spark_ext.removal.reasons import what_to_do_or_read
 from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
 from tests.support.pages import PAGES as RUN_PAGES
 from tests.unit.test_settings import DECLARED, SETTING
@@ -142,13 +141,6 @@ def test_listed_condition_has_its_sqlstate() -> None:
 
     assert ours == {name: SQL_STATES[name] for name in ours}
     assert all(re.fullmatch(r"[0-9A-Z]{5}", state) for _, state in listed_conditions())
-
-
-def test_advice_on_a_reason_names_an_existing_section() -> None:
-    (section, title) = re.findall(r'"(.+?)"', what_to_do_or_read(()))
-
-    (page,) = (each for each in DOCS if each.read_text().startswith(f"# {title}\n"))
-    assert section.lower() in anchors(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)

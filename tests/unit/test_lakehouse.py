@@ -125,7 +125,7 @@ def test_goal_decides_from_a_row(
             Removal("readers"),
             replace(BY_FEATURE, blocked_by=(Obstacle("readers", "READER_VERSION", None, "3"),)),
             ("readers: READER_VERSION (3)",),
-            'section "Reasons" of the page "Remove column mapping"',
+            "CREATE TABLE <new table> AS SELECT * FROM <table>",
         ),
     ],
 )

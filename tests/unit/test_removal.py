@@ -92,7 +92,7 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
             "unmapped: OTHER_FEATURE (icebergCompatV2)",
             "Drop the features first",
         ),
-        (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT", '"Reasons"'),
+        (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT", "VERSION AS OF"),
     ],
 )
 def test_blocked_stage_is_refused_with_its_reasons(
