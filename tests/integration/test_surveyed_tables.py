@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -419,7 +420,11 @@ def test_files_are_counted_without_a_checksum(spark: SparkSession, tmp_path: Pat
         assert len(adds) > len(live) > 1
 
 
-def test_survey_ends_when_its_jobs_are_cancelled(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.every_variant
+@pytest.mark.parametrize("read", [spark_ext.survey, spark_ext.audit])
+def test_survey_and_audit_end_when_their_jobs_are_cancelled(
+    spark: SparkSession, tmp_path: Path, read: Callable[..., object]
+) -> None:
     log = write_tracked(spark, tmp_path / "t").path / "_delta_log"
     for checksum in log.glob("*.crc"):
         checksum.unlink()
@@ -429,7 +434,7 @@ def test_survey_ends_when_its_jobs_are_cancelled(spark: SparkSession, tmp_path: 
     context.setJobGroup("cancelled", "of a test")
     try:
         with refusal("SPARK_JOB_CANCELLED"):
-            survey(spark, tmp_path / "t")
+            read(spark, tmp_path / "t", progress=None)
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
@@ -528,38 +533,82 @@ def test_refusals_of_a_catalog_are_rows(spark: SparkSession, lake: Path) -> None
     }
 
 
+def threads_in(spark: SparkSession, *frames: str) -> list[Any]:
+    """Returns the threads of the JVM whose stacks contain all frames."""
+    jvm: Any = spark._jvm
+    stacks = jvm.java.lang.Thread.getAllStackTraces()
+    return [
+        thread
+        for thread in stacks.keySet()
+        if all(any(frame in call.toString() for call in stacks.get(thread)) for frame in frames)
+    ]
+
+
+def wait_for(spark: SparkSession, number: int, *frames: str) -> list[Any]:
+    """Waits until the stacks of so many threads contain all frames, and returns the threads."""
+    until = time.monotonic() + 30
+    while len(found := threads_in(spark, *frames)) != number:
+        assert time.monotonic() < until, f"{len(found)} threads are in {frames}"
+        time.sleep(0.05)
+    return found
+
+
 def test_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: Path) -> None:
     for number in range(3):
         (lake / "slow" / f"t{number}" / "_slow").mkdir(parents=True)
-    jvm: Any = spark._jvm
-    threads = jvm.java.lang.Thread
-
-    def running(frame: str) -> list[Any]:
-        stacks = threads.getAllStackTraces()
-        return [
-            thread
-            for thread in stacks.keySet()
-            if any(frame in call.toString() for call in stacks.get(thread))
-        ]
-
-    def wait_for(number: int, frame: str) -> list[Any]:
-        until = time.monotonic() + 30
-        while len(found := running(frame)) != number:
-            assert time.monotonic() < until, f"{len(found)} threads are in {frame}"
-            time.sleep(0.05)
-        return found
 
     try:
         with ThreadPoolExecutor(1) as pool:
             running_survey = pool.submit(survey, spark, "lake.slow")
-            wait_for(3, "ListingCatalog.loadTable")
-            (caller,) = running("sparkext.sql.InParallel.map")
+            wait_for(spark, 3, "ListingCatalog.loadTable")
+            (caller,) = threads_in(spark, "sparkext.sql.InParallel.map")
             caller.interrupt()
             with pytest.raises(Exception, match="InterruptedException"):
                 running_survey.result(30)
-            wait_for(0, "ListingCatalog.loadTable")
+            wait_for(spark, 0, "ListingCatalog.loadTable")
     finally:
         shutil.rmtree(lake / "slow")
+
+
+@contextmanager
+def busy_tasks(spark: SparkSession) -> Iterator[None]:
+    """Lets no other task run until the body ends."""
+    context = spark.sparkContext
+    tasks = context.defaultParallelism
+    sleep = "reflect('java.lang.Thread', 'sleep', 60000L)"
+
+    def occupy() -> None:
+        context.setJobGroup("busy", "of a test", interruptOnCancel=True)
+        with suppress(Exception):  # the cancellation
+            spark.range(0, tasks, 1, tasks).selectExpr(sleep).collect()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(occupy)
+        try:
+            wait_for(spark, tasks, "java.lang.Thread.sleep", "CallMethodViaReflection")
+            yield
+        finally:
+            context.cancelJobGroup("busy")
+
+
+def test_interrupt_ends_an_audit_while_delta_opens_the_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """If Delta cannot open a table, an audit goes on without Delta."""
+    log = write_tracked(spark, tmp_path / "t").path / "_delta_log"
+    for checksum in log.glob("*.crc"):
+        checksum.unlink()
+    forget_logs(spark)
+
+    with ThreadPoolExecutor(1) as pool:
+        with busy_tasks(spark):
+            running_audit = pool.submit(spark_ext.audit, spark, tmp_path / "t", progress=None)
+            opening = ("sparkext.sql.AuditedRelation.of", "DAGScheduler.runJob")
+            (caller,) = wait_for(spark, 1, *opening)
+            caller.interrupt()
+            wait_for(spark, 0, *opening)
+        with pytest.raises(Exception, match="InterruptedException"):
+            running_audit.result(30)
 
 
 # The command.

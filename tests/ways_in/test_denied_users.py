@@ -13,51 +13,67 @@ from impala.error import Error
 
 import spark_ext
 from spark_ext import UsageTracking
+from spark_ext.launch import session
 from tests.support.custom_sessions import DELTA, OURS
 from tests.support.delta_table import NAME_MODE, TRACKED, refusal
-from tests.support.denying import CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar
+from tests.support.denying import CATALOG, CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar
 from tests.support.install_page import block, blocks
+from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 from tests.ways_in import shells
 from tests.ways_in.connect_server import connect_server, connected, user_environment
 from tests.ways_in.place import Place
 
 # Our extension runs before the extension that denies, and after it.
-EXTENSIONS = [[DELTA, OURS, EXTENSION], [EXTENSION, OURS, DELTA]]
-STAGES = ["check", "optimizer"]
+OURS_FIRST, THEIRS_FIRST = [DELTA, OURS, EXTENSION], [EXTENSION, OURS, DELTA]
+STAGES = ["check", "optimizer", "catalog"]
 CREATE = (
     f"CREATE TABLE {{}} (id INT, {HIDDEN} INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
 )
 
+VIEW = "CREATE VIEW asked AS SELECT * FROM column_mapping('secret')"
+
 
 def statements(warehouse: Path) -> list[str]:
-    return [
+    calls = [
         f'SELECT * FROM {function}("{name}")'
         for function in ("column_mapping", "column_mapping_audit", "column_mapping_dropped")
         for name in ("secret", f"delta.`{warehouse}/secret`")
     ]
+    return [*calls, "SELECT * FROM asked"] if VIEWS_TAKE_OUR_FUNCTIONS else calls
 
 
-def with_extensions(command: str, extensions: list[str]) -> str:
-    """Returns the command with another extension of the operator, which guards the server."""
+def guarded(command: str, extensions: list[str], jar: Path) -> str:
+    """Returns the command with an extension and a catalog of the operator, which are in a jar."""
     ours = "$(python -m spark_ext submit-args)"
     assert ours in command
-    return command.replace(ours, f"{ours} --conf spark.sql.extensions={','.join(extensions)}")
+    settings = {
+        "spark.sql.extensions": ",".join(extensions),
+        "spark.sql.catalog.spark_catalog": CATALOG,
+    }
+    more = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+    return command.replace(ours, f"{ours} --jars {session.jar()},{jar} {more}")
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize("extensions", EXTENSIONS, ids=["ours first", "theirs first"])
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        pytest.param(OURS_FIRST, id="ours first"),
+        pytest.param(THEIRS_FIRST, id="theirs first", marks=pytest.mark.matrix),
+    ],
+)
 def test_connect_client_reads_no_denied_table(
     tmp_path: Path, delta_jars: list[Path], extensions: list[str]
 ) -> None:
     jar = denying_jar(tmp_path, [str(path) for path in delta_jars])
-    command = with_extensions(blocks("Spark Connect", "bash")[0], extensions)
-    guarded = {"spark.driver.extraClassPath": str(jar)}
+    command = guarded(blocks("Spark Connect", "bash")[0], extensions, jar)
     home = tmp_path / "server"
     home.mkdir()
-    with connect_server(command, home, user_environment(), **guarded) as address:
+    with connect_server(command, home, user_environment()) as address:
         bob, eve = connected(address), connected(address)
         for table in ("secret", "open"):
             bob.sql(CREATE.format(table))
+        if VIEWS_TAKE_OUR_FUNCTIONS:
+            bob.sql(VIEW)
         eve.conf.set(USER, "eve")
         for stage in STAGES:
             eve.conf.set(DENIED, stage)
@@ -89,15 +105,17 @@ def test_thrift_client_reads_no_denied_table(
     place: Place, port: str, delta_jars: list[Path]
 ) -> None:
     jar = denying_jar(place.directory, [str(path) for path in delta_jars])
-    command = with_extensions(
-        block("Thrift server", "sh", "Server2 \\\n    $(", port=port), EXTENSIONS[0]
-    ).replace("spark-internal", f"--driver-class-path {jar} spark-internal")
+    command = guarded(
+        block("Thrift server", "sh", "Server2 \\\n    $(", port=port), OURS_FIRST, jar
+    )
     warehouse = place.directory / "spark-warehouse"
     with shells.server(command, place.directory, up="HiveThriftServer2 started", **place.variables):
         server: Any = connect("localhost", int(port), auth_mechanism="PLAIN", user="me")
         with server, server.cursor() as cursor:
             for table in ("secret", "open"):
                 cursor.execute(CREATE.format(table))
+            if VIEWS_TAKE_OUR_FUNCTIONS:
+                cursor.execute(VIEW)
             cursor.execute(f"SET {USER} = eve")
             for stage in STAGES:
                 cursor.execute(f"SET {DENIED} = {stage}")
