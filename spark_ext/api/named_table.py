@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
+
 from spark_ext.api.functions import answer, literal
 from spark_ext.api.removal import RemovalState
 from spark_ext.api.removal_stages import RemovalStages
@@ -95,14 +97,10 @@ class NamedTable:
         """Returns the table's row of a survey, with the table's name for SQL.
 
         The facts of a row are those of one version.
-
-        Raises:
-            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if only a survey cannot read
-                the table.
         """
+        name = self.row()["sqlName"]
         (row,) = rows_of(self.spark, [self.name])
         if row.error is not None:
-            # A survey returns the error that a function of one table raises.
-            self.stages(exact=False)
-            raise MalformedMessageError(path="answer", problem=f"has the error {row.error}")
-        return replace(row, table=sql_name(self.spark, row.table))
+            message = str(row.message).removeprefix(f"[{row.error}] ")
+            raise AnalysisException(message, errorClass=row.error, messageParameters={})
+        return replace(row, table=name)

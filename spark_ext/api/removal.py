@@ -19,7 +19,7 @@ from spark_ext.removal.reasons import (
 )
 from spark_ext.removal.stages import BLOCKED, STAGES, UNMAPPED, RemovalStage, waiting
 
-_UNDONE = "Another writer undid the stage."
+_UNDONE = "Another writer undid the stage. Call again."
 
 
 @dataclass(frozen=True)

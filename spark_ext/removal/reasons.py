@@ -41,18 +41,21 @@ RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
 RETENTION_PERIOD = "RETENTION_PERIOD"
 
 _RENAME = (
-    "Rename the columns. If the catalog refuses RENAME COLUMN, as Unity Catalog does, name an"
-    " external table by its path: ALTER TABLE delta.`<path>` RENAME COLUMN."
+    "Rename the columns, and call again. If the catalog refuses RENAME COLUMN, as Unity Catalog"
+    " does, name an external table by its path: ALTER TABLE delta.`<path>` RENAME COLUMN."
 )
 _COPY_COLUMN = (
-    "Rename the columns. If the catalog refuses RENAME COLUMN, as Unity Catalog does, add columns"
-    " with other names, copy the values with UPDATE, and drop the old columns."
+    "Rename the columns, and call again. If the catalog refuses RENAME COLUMN, as Unity Catalog"
+    " does, add columns with other names, copy the values with UPDATE, and drop the old columns."
 )
-_DROP_FEATURE = "Drop the features first, if Delta can drop them."
-_COPY_ROWS = "Copy the rows into a new table: CREATE TABLE <new table> AS SELECT * FROM <table>."
+_DROP_FEATURE = "Drop the features first, if Delta can drop them, and call again."
+_COPY_ROWS = (
+    "Copy the rows into a new table, with the partitioning and the properties of this one: CREATE"
+    " TABLE <new table> .. AS SELECT * FROM <table>."
+)
 _COPY_OLD_ROWS = (
-    "If columns are null or show values of other columns, copy the rows that are older than the"
-    " removal of column mapping from the last version before it: SELECT * FROM <table> VERSION AS"
+    "If columns of older rows are null or show values of other columns, copy these rows from the"
+    " last version before the removal of column mapping instead: SELECT * FROM <table> VERSION AS"
     " OF <version>."
 )
 _SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}

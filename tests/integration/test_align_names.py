@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,18 +14,17 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
+import spark_ext
 from spark_ext import FileCount, NameAlignment, Progress, UsageTracking
-from spark_ext.api import named_table
+from spark_ext.api.named_table import NamedTable
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
-    MalformedMessageError,
     ModeIdLostError,
     NotMappedError,
 )
-from spark_ext.removal.survey import SurveyedTable
 from tests.support.delta_table import (
     ID_MODE,
     NAME_MODE,
@@ -131,7 +131,7 @@ def test_table_without_column_mapping_is_refused(table: Table) -> None:
 
 
 def test_next_step_is_decided_by_one_query(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other writers may commit between two queries."""
+    """Other writers may commit between two queries. The first query is for the name alone."""
     misled(table, TRACKED, NAME_MODE)
     usage = table.usage
     queries: list[str] = []
@@ -144,31 +144,50 @@ def test_next_step_is_decided_by_one_query(table: Table, monkeypatch: pytest.Mon
     monkeypatch.setattr(type(table.spark), "sql", recorded)
 
     assert usage.align_names(dry_run=True, progress=None).statements
-    assert len(queries) == 1
+    asked = [re.findall(r"column_mapping_\w+", query) for query in queries]
+    assert asked == [["column_mapping_named_table"], ["column_mapping_survey"]]
 
 
-def test_unreadable_table_is_refused_with_the_error_of_delta(table: Table) -> None:
+def test_unreadable_table_is_refused_with_the_error_of_delta(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table.create("a INT", TRACKED, NAME_MODE)
     usage = table.usage
-    shutil.rmtree(table.path)
-    forget_logs(table.spark)
+    named = NamedTable.row
 
+    def before_the_survey(found: NamedTable) -> Row:
+        row = named(found)
+        shutil.rmtree(table.path)
+        forget_logs(table.spark)
+        return row
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NamedTable, "row", before_the_survey)
+        with refusal("DELTA_MISSING_DELTA_TABLE") as by_survey:
+            usage.align_names(progress=None)
     with refusal("DELTA_MISSING_DELTA_TABLE"):
         usage.align_names(progress=None)
 
+    assert str(by_survey.value).count("[DELTA_MISSING_DELTA_TABLE]") == 1
+    assert str(table.path) in str(by_survey.value)
 
-def test_table_that_only_a_survey_cannot_read_is_refused(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    misled(table, TRACKED, NAME_MODE)
-    row = SurveyedTable(table.name, error="SOME_CONDITION", message="of a survey")
-    monkeypatch.setattr(named_table, "rows_of", lambda *_: [row])
 
-    with table.no_commit(), pytest.raises(MalformedMessageError) as refused:
-        align(table)
+def test_table_whose_name_delta_reserves_is_aligned(spark: SparkSession, tmp_path: Path) -> None:
+    """Delta reads DROP FEATURE, and Spark the other statements."""
+    table = Table(spark, tmp_path / "t", "`where`")
+    spark.sql(
+        f"CREATE TABLE {table.name} (a INT) USING delta LOCATION '{table.path}'"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+    try:
+        table.alter("RENAME COLUMN a TO b")
+        aligned = spark_ext.align_names(spark, "default.`where`", progress=None)
+        untracked = spark_ext.untrack(spark, "default.`where`", progress=None)
+    finally:
+        spark.sql(f"DROP TABLE {table.name}")
 
-    assert refused.value.condition == "USAGE_TRACKING_MALFORMED_MESSAGE"
-    assert "SOME_CONDITION" in refused.value.params["problem"]
+    results = [*aligned.tables, *untracked.tables]
+    assert [(each.outcome, each.error) for each in results] == [("DONE", None)] * 2
 
 
 def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:

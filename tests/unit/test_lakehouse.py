@@ -112,7 +112,7 @@ def test_goal_decides_from_a_row(
             Removal("readers"),
             BLOCKED_ROW,
             ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",),
-            "Rename the columns.",
+            "Rename the columns, and call again.",
         ),
         (
             Removal("writers"),
@@ -125,7 +125,7 @@ def test_goal_decides_from_a_row(
             Removal("readers"),
             replace(BY_FEATURE, blocked_by=(Obstacle("readers", "READER_VERSION", None, "3"),)),
             ("readers: READER_VERSION (3)",),
-            "CREATE TABLE <new table> AS SELECT * FROM <table>",
+            "CREATE TABLE <new table> .. AS SELECT * FROM <table>",
         ),
     ],
 )

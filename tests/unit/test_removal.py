@@ -85,7 +85,7 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
         (
             at(*OURS, mode="name", columns={"a b": "1 x"}),
             "unmapped: INVALID_COLUMN_NAME (`a b`, blank)",
-            "Rename the columns.",
+            "Rename the columns, and call again.",
         ),
         (
             at(*OURS, mode="name", properties={"delta.enableIcebergCompatV2": "true"}),

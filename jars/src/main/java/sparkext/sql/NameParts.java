@@ -2,6 +2,8 @@
 package sparkext.sql;
 
 import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -28,6 +30,17 @@ final class NameParts {
 
   /** The parser reads some other words, such as {@code 1d}, as literals. */
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z_][A-Za-z_0-9]*");
+
+  /**
+   * The words that Delta's statements, such as DROP FEATURE, accept as a name only in backticks.
+   *
+   * <p>Source: Delta 4.4.0, DeltaSqlBase.g4: the keywords that are not in {@code nonReserved}.
+   */
+  private static final Set<String> RESERVED_BY_DELTA =
+      Set.of(
+          ("ADD ALTER COMMENT CONSTRAINT CREATE DROP FALSE HISTORY IF LOCATION NOT NULL OR REPLACE"
+                  + " SYSTEM_TIME SYSTEM_VERSION TBLPROPERTIES TIMESTAMP TRUE VERSION WHERE")
+              .split(" "));
 
   private NameParts() {}
 
@@ -64,7 +77,9 @@ final class NameParts {
 
   private static boolean isPlain(String part) {
     // A session may reserve the words of SQL.
-    return PLAIN.matcher(part).matches() && !SQLConf.get().enforceReservedKeywords();
+    return PLAIN.matcher(part).matches()
+        && !RESERVED_BY_DELTA.contains(part.toUpperCase(Locale.ROOT))
+        && !SQLConf.get().enforceReservedKeywords();
   }
 
   /** Returns the identifier of a table in the session catalog, by one or two parts. */
