@@ -35,18 +35,22 @@ def _next_metadata(request: str) -> str:
     return wire.render_metadata(result, change.assigned, warning=warning)
 
 
-def removal(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
+def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str, Any]:
     """Returns whether a removal of column mapping is metadata only (`free`).
 
-    If not, the answer has the plan for the columns in the files. Delta removes column mapping again
-    if another driver has removed it since the statement began: then nothing in the files changes.
+    If not, and if files are copied, the answer has the plan for the columns in the files. Delta
+    removes column mapping again if another driver has removed it since the statement began: then
+    nothing in the files changes.
+
+    Raises:
+        ReservedColumnNameError: As `is_free`. Delta's rewrite would read the internal column too.
 
     Source:
         Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableSetPropertiesDeltaCommand`.
     """
     is_off = not is_mapped(table) and not schema_has_column_mapping_metadata(table.schema)
     free = is_free(table=table, protocol=protocol) or is_off
-    plan = copy_plan(table) if not free and is_mapped(table) else None
+    plan = copy_plan(table) if copies and not free and is_mapped(table) else None
     return {"free": free, "plan": plan}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from spark_ext.errors import CannotRemoveColumnMappingError
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.session_conf import SetConf
 from tests.support.table_log import UUID
 
 ROW_INDEX = "_tmp_metadata_row_index"  # Spark's Parquet reader fills it with row numbers
@@ -46,6 +47,23 @@ def test_removal_is_refused_when_files_have_a_reserved_name(table: Table) -> Non
 
     with table.refusal(REFUSED):
         table.alter(OFF)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("properties", [(), (TRACKED,)])
+def test_rewrite_by_delta_is_refused_for_a_reserved_name(
+    table: Table, conf: SetConf, properties: tuple[str, ...]
+) -> None:
+    """Delta would replace the values by row numbers."""
+    conf("spark.sparkext.columnMapping.removal", "rewrite")
+    table.create("a INT", NAME_MODE, *properties)
+    table.alter(f"ADD COLUMN {ROW_INDEX} BIGINT")
+    table.insert("(1, 100)")
+
+    for change in (OFF, "DROP FEATURE columnMapping"):
+        with table.refusal(REFUSED):
+            table.alter(change)
+    assert table.selected() == [(1, 100)]
 
 
 # Accepted names.

@@ -263,7 +263,7 @@ def refused(metadata: TableMetadata) -> Any:
 def answer(metadata: TableMetadata) -> Any:
     """Returns the answer for the JVM. With a true flag, the removal is not metadata only."""
     tracked = metadata.with_property("delta.columnMapping.hasDroppedOrRenamed", "true")
-    request = {"table": wire(tracked), "protocol": wire_protocol()}
+    request = {"table": wire(tracked), "protocol": wire_protocol(), "copies": True}
     return json.loads(ask("removal", json.dumps(request)))
 
 

@@ -30,7 +30,8 @@ def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> lis
 
 
 def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, Any]:
-    request = {"table": wire(metadata), "protocol": wire_protocol(writer_features=features)}
+    by_features = wire_protocol(writer_features=features)
+    request = {"table": wire(metadata), "protocol": by_features, "copies": True}
     answered: Mapping[str, Any] = json.loads(ask("removal", json.dumps(request)))
     return answered
 
@@ -134,5 +135,5 @@ def test_reserved_name_is_accepted_without_mapping() -> None:
 def test_second_removal_changes_no_file(flag: str) -> None:
     unmapped, mapped = table({"a": ""}, "none", flag), table({"a": "1 b"}, "name", flag)
 
-    assert questions.removal(unmapped, protocol()) == {"free": True, "plan": None}
-    assert questions.removal(mapped, protocol())["free"] is False
+    assert questions.removal(unmapped, protocol(), True) == {"free": True, "plan": None}
+    assert questions.removal(mapped, protocol(), True)["free"] is False

@@ -78,7 +78,8 @@ public final class Setting {
           case "boolean" -> oneOf(List.of("true", "false"), text);
           case "choice" -> oneOf(choices(), text);
           case "time" -> time(text);
-          default -> text;
+          case "text" -> text;
+          default -> throw new IllegalStateException("The type of " + key + " is unknown.");
         });
   }
 

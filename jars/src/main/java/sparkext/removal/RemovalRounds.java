@@ -112,11 +112,11 @@ final class RemovalRounds {
 
   /** Returns how a table may remove column mapping; empty if Delta must rewrite the files. */
   static Optional<AllowedRemoval> allowed(CopySetting setting, Snapshot snapshot) {
-    if (!setting.copies(snapshot.protocol())) {
-      return Optional.empty();
-    }
-    AllowedRemoval removal = MetadataRules.removal(snapshot.protocol(), snapshot.metadata());
-    return Optional.of(removal).filter(found -> found.isFree() || found.plan().isPresent());
+    boolean copies = setting.copies(snapshot.protocol());
+    AllowedRemoval removal =
+        MetadataRules.removal(snapshot.protocol(), snapshot.metadata(), copies);
+    return Optional.of(removal)
+        .filter(found -> copies && (found.isFree() || found.plan().isPresent()));
   }
 
   /** Decides by the rules how column mapping may be removed from the current version. */

@@ -60,8 +60,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       List.of(
           of("column_mapping", null, TableFunction::columns),
           of("column_mapping_removal", option("exact"), TableFunction::stages),
-          of("column_mapping_history", null, TableFunction::metadata),
-          of("column_mapping_status", null, TableFunction::metadata),
+          of("column_mapping_history", null, TableFunction::log),
+          of("column_mapping_status", null, TableFunction::log),
           new TableFunction("column_mapping_copies", null, TableFunction::copies),
           new TableFunction(
               "column_mapping_commits",
@@ -148,7 +148,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new UnresolvedCall(name, () -> tables(given));
   }
 
-  private static Question metadata(SparkSession session, NamedTable table, Object none)
+  private static Question log(SparkSession session, NamedTable table, Object none)
       throws IOException {
     TableLog log = StagedCommits.reading(session, table.snapshot()).metadata();
     return new Question.TableQuestion(table.name(), log);

@@ -83,12 +83,13 @@ public final class MetadataRules {
   /**
    * Returns how a table may remove column mapping.
    *
+   * @param copies whether the answer has a plan for copies
    * @throws UsageTrackingException a failure of the rules
    */
-  public static AllowedRemoval removal(Protocol protocol, Metadata metadata) {
+  public static AllowedRemoval removal(Protocol protocol, Metadata metadata, boolean copies) {
     try {
       Question question =
-          new Question.Removal(TableMetadata.of(metadata), TableProtocol.of(protocol));
+          new Question.Removal(TableMetadata.of(metadata), TableProtocol.of(protocol), copies);
       return AnswerJson.record(RuleProcesses.ask("removal", question.json()), AllowedRemoval.class);
     } catch (UsageTrackingException refused) {
       throw refused.sneakyThrow();

@@ -20,7 +20,8 @@ public sealed interface Question {
       implements Question {}
 
   /** Asks how a table may remove column mapping. */
-  record Removal(TableMetadata table, TableProtocol protocol) implements Question {}
+  record Removal(TableMetadata table, TableProtocol protocol, boolean copies)
+      implements Question {}
 
   /** Asks for the plan of a purge. */
   record Purge(TableMetadata table) implements Question {}
