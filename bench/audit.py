@@ -2,7 +2,7 @@
 """Measures an audit and other table functions on a growing table.
 
 Statements make the table and its first file. The bench writes further commits as text. Each of
-these commits adds a hundred hard links to that file, so every file has a footer to read.
+these commits adds a hundred hard links to a copy of that file, so every file has a footer to read.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def first_file(path: Path) -> dict[str, Any]:
 
 
 def commit(path: Path, first: dict[str, Any], number: int) -> None:
-    """Writes a commit that adds links to the first file of the table."""
+    """Writes a commit that adds links to copies of the first file of the table."""
     version = 3 + number
     adds = []
     for count in range(FILES_PER_COMMIT):

@@ -2,7 +2,7 @@
 """Measures the removal of column mapping from many tables in one call.
 
 Each table is a copy of one table: logs are copied, and data files are hard links. Both sides of a
-ratio take turns on separate copies, and Delta's cache is empty before each measurement.
+ratio take turns on separate copies. Delta's cache is emptied unless the removal copies files.
 LAKEHOUSE_TABLES (1000) and LAKEHOUSE_GB (2) change the sizes.
 """
 
@@ -25,7 +25,7 @@ from report import Figure, Report, in_seconds, table
 TABLES = int(os.environ.get("LAKEHOUSE_TABLES", "1000"))
 BYTES = int(float(os.environ.get("LAKEHOUSE_GB", "2")) * 1e9)
 MORE = 10
-"""The factor of the tables whose memory and whose plan are measured."""
+"""The factor of TABLES in the measurements of memory and of mostly unmapped tables."""
 NOT_DONE = 10
 COPIED_TABLES, FILES_OF_EACH = 100, 2
 PARALLEL = 4
@@ -155,7 +155,7 @@ def in_turns(ours: Callable[[Path], float], other: Callable[[Path], float], fold
     seconds: list[list[float]] = []
     for turn in range(PAIRS + 1):
         row = []
-        # The first of two has no advantage over all pairs.
+        # The sides take turns to be first.
         for side in (ours, other) if turn % 2 else (other, ours):
             home = folder / "turn"
             row.append(side(home))
@@ -191,7 +191,7 @@ def linked(source: str, target: str) -> str:
 
 
 def with_files_again(source: Path, target: Path, times: int) -> str:
-    """Copies a table of two commits, with as many links to each data file."""
+    """Copies a table of two commits, with `times` links to each data file."""
     shutil.copytree(source / "_delta_log", target / "_delta_log")
     for checksum in (target / "_delta_log").glob("*.crc"):
         checksum.unlink()  # it has the number of files

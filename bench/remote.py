@@ -17,7 +17,7 @@ LAST_READING = re.compile(r"Committed (\d+) ms after reading")
 
 
 class Remote:
-    """Controls a session. Each method returns the seconds of its statement."""
+    """Controls a session. A method that runs statements returns their seconds."""
 
     def __init__(self, kind: str, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ class Remote:
         return self._call(do="collect_garbage")
 
     def live_megabytes(self) -> float:
-        """Returns the memory of the driver: the live objects of its JVM, and its Python."""
+        """Returns the memory of the driver: the JVM's live objects and Python's peak."""
         return self._call(do="live_megabytes")
 
     def last_reading(self) -> float:

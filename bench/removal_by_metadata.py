@@ -5,7 +5,7 @@ Each table is written once, copied by hard links, and mapped by ALTER, which cha
 removal runs on the tracked copy in a session with the plugin. Delta's rewrite runs on the untracked
 copy in a plain session. The floor is `SET TBLPROPERTIES ('a' = ..)` before each of our removals.
 
-Two statements that change no mode run before each measurement. The first statement after a change
+Two statements that change no mode run before each floor. The first statement after a change
 of the mode takes plain Delta half a second more, which would hide jobs of ours.
 """
 

@@ -47,7 +47,7 @@ class Report:
     """Contains the results of one bench.
 
     Args:
-        title: The number of measurements, in words.
+        title: The title of the table of figures.
         figures: The numbers with a limit.
         tables: The tables that are printed before the figures.
     """

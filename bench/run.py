@@ -45,7 +45,7 @@ BENCHES = {
 
 
 def main() -> int:
-    """Runs the chosen benches, and returns 1 if a figure misses its limit."""
+    """Runs the chosen benches, and returns 1 if a figure misses its limit or a proof fails."""
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(BENCHES))
     parser.add_argument("--proof", action="store_true", help="find broken tables on the local disk")

@@ -44,7 +44,7 @@ class Session:
         for name, value in settings.items():
             builder = builder.config(name, value)
         builder = spark_ext.configure(builder) if plugin else plain(builder)
-        # The JVM starts with the context. The session loads the plugin.
+        # The measured time includes the start of the JVM and of the plugin.
         context = builder.config("spark.sql.extensions", builder._options["spark.sql.extensions"])
         started = time.perf_counter()
         self.spark = context.getOrCreate()
@@ -126,7 +126,7 @@ class Session:
         return 0.0
 
     def live_megabytes(self) -> float:
-        """Returns the live objects of the JVM and the memory of this process, in 10^6 bytes."""
+        """Returns the JVM's live objects and the peak memory of this process, in 10^6 bytes."""
         self.collect_garbage()
         runtime = self.jvm.Runtime.getRuntime()
         python = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures session start, statements, and log size with and without tracking.
 
-Every ratio of statements is a median over pairs. A pair is the same statement on a tracked table in
-a session with the plugin, and then on an untracked table with column mapping in a session with
-plain delta-spark.
+Every ratio of statements is a median over pairs. A pair is the same statement on a tracked table
+with the plugin and on an untracked table with column mapping, in alternating order. The untracked
+side runs in plain delta-spark, except in `alters_of_one_session`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def with_sessions(folder: Path) -> list[Figure]:
 
 
 def alters_of_one_session(ours: Remote, folder: Path) -> list[Figure]:
-    """Measures ALTER on 40 columns in one new session, on tracked and untracked tables in turns."""
+    """Measures ALTER of a tracked and an untracked table of 40 columns, both in one new session."""
     columns = ", ".join(f"a{number} INT" for number in range(39))
     return statements(
         (ours, ours), folder, f"{columns}, c0 INT", tuple(ALTERS), "{}, 40 columns, one session"
@@ -110,7 +110,7 @@ def statements(
 
 
 def wide_table(ours: Remote, path: Path) -> Figure:
-    """Measures the share of the rule call in an ALTER on 10,000 columns at three levels."""
+    """Measures the rule call against the rest of an ALTER, on 10,000 columns at three levels."""
     groups = ", ".join(
         f"g{g} STRUCT<{', '.join(f's{s}: STRUCT<{leaves(19)}>' for s in range(5))}>"
         for g in range(100)

@@ -2,7 +2,7 @@
 """Measures the tables per second of a survey.
 
 The tables are copies of four tables with different histories, and are registered in the catalog.
-Delta's cache is emptied before each run, so the survey reads each log again.
+Delta's cache is emptied before each first survey, so that survey reads each log.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ root_doc = "docs/guide"
 include_patterns = ["*.md", ".github/*.md", "docs/*.md", "docs/*.rst"]
 exclude_patterns = [".git", ".m*", ".venv", "docs/_build", "jars", "spark_ext", "tests"]
 
-myst_heading_anchors = 3  # links name headings as they do elsewhere
+myst_heading_anchors = 3  # links to headings work as on GitHub
 default_role = "code"
 napoleon_custom_sections = ["Shape", "Source", "Units"]
 autodoc_member_order = "bysource"
@@ -100,7 +100,7 @@ html_css_files = ["pages.css"]
 html_js_files = [("pages.js", {"defer": "defer"})]
 html_extra_path = ["index.html"]
 html_copy_source = html_show_copyright = html_domain_indices = False
-# A browser does not fetch a summary from a file in the same folder.
+# A browser cannot fetch the summaries if the pages are opened from disk.
 html_show_search_summary = False
 
 

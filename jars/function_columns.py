@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the columns of the table functions as JSON; `make jar` puts them into the jar.
 
-A query needs the columns before its function may read, and the rule process may not run yet.
+Spark needs the columns to analyze a query. The rule process may start later.
 """
 
 from __future__ import annotations

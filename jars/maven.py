@@ -153,9 +153,9 @@ def _package(name: str) -> Path:
 
 
 def resources() -> list[str]:
-    """Returns the files of packages that go into the jar: py4j's Python half and its license.
+    """Returns options that name the files for the jar: py4j's Python half and its license.
 
-    Maven Central does not have them. pyproject.toml pins the PySpark that contains both.
+    Maven Central does not have these files. pyproject.toml pins the PySpark that contains both.
     """
     licenses = _package("pyspark") / "licenses"
     if not (licenses / "LICENSE-py4j.txt").is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error that Python raises: one root, and one class for each condition.
+"""The errors with a condition that Python raises: one root, one class for each condition.
 
 Conditions, SQLSTATEs and templates are in `conditions.json`, which the Java half reads too. An
 error of the Java half reaches Python as PySpark's `AnalysisException`. If Delta has a condition for
@@ -110,7 +110,7 @@ class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING
     """A progress callback raised an error while its statement succeeded."""
 
 
-# Errors of remove_column_mapping() and align_names().
+# Errors of remove_column_mapping(), align_names(), certificates and reports.
 
 
 class CannotRemoveColumnMappingError(
@@ -124,7 +124,7 @@ class NotACertificateError(SparkExtError, ValueError, condition="USAGE_TRACKING_
 
 
 class InvalidFileNameError(SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_FILE_NAME"):
-    """A report or a certificate has no form that ends like the name of its file."""
+    """The file name of a report or a certificate ends with no known extension."""
 
 
 class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):

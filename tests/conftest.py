@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def leave_variants_to_the_matrix(items: list[pytest.Item]) -> None:
-    """Marks all variants of a test on a session except the first."""
+    """Marks as `matrix` all variants of a test except the first, outside of tests/unit."""
     seen: set[str] = set()
     for item in items:
         kept_whole = any(map(item.get_closest_marker, ("matrix", "every_variant")))

@@ -102,7 +102,7 @@ def drawn(shown: Panel, left: int) -> list[str]:
 
 
 def shortened(name: str) -> str:
-    """Returns a physical name, of whose UUID the first parts are shown."""
+    """Returns a physical name, and shortens its UUID."""
     return f"{name[:17]}.." if name.startswith("col-") else name
 
 

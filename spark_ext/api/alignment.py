@@ -29,8 +29,8 @@ class NameAlignment(Rendered):
         aligned: Whether column mapping is on, the flag is false, and every physical name equals
             the logical name.
         mode: The current column mapping mode.
-        cost: The cost of the removal of column mapping, as in `RemovalStage`; `NOTHING` if this
-            call does not remove column mapping.
+        cost: The cost of the removal of column mapping, as in `RemovalStage`; `NOTHING` if no
+            removal is necessary.
         num_files: The number of files that the removal copies or rewrites; an upper bound until
             the removal is done.
         size_in_bytes: The size of these files, in bytes.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
     """Returns the rows of a table function.
 
-    Spark resolves the function and the table at once, and reads the table when rows are collected.
+    Spark resolves function and table in this call, and reads the table when rows are collected.
 
     Raises:
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.

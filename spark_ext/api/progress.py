@@ -71,8 +71,8 @@ def reported(
     report. If the body raises too, its error is raised, with the error of the report as its cause.
 
     Raises:
-        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, if a report raised and the body did
-            not.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, if a report after the first raised
+            and the body did not.
     """
     if report is None:
         yield

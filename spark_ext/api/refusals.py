@@ -102,7 +102,7 @@ def _is_of_the_user(_: logging.LogRecord) -> bool:
 
 
 def _of_pyspark(error: Exception) -> Exception:
-    """Returns an AnalysisException for an error with a condition; else the error itself."""
+    """Returns an AnalysisException for a condition without a PySpark class; else the error."""
     if isinstance(error, UnknownException):
         return _of_server(error)
     thrown = getattr(error, "java_exception", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removes column mapping stage by stage, and raises before a blocked stage."""
+"""Removes column mapping stage by stage, and raises if a wanted stage is blocked."""
 
 from __future__ import annotations
 

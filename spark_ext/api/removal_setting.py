@@ -24,8 +24,8 @@ _lock = Lock()
 def copying(spark: SparkSession) -> Iterator[None]:
     """Makes the body copy the files of untracked tables too, unless the session has the setting.
 
-    If several threads share a session, the last thread unsets the setting. A value that the user
-    sets meanwhile is kept.
+    If several threads share a session, the last thread unsets the setting. Any other value that
+    the user sets meanwhile is kept.
     """
     session = _id(spark)
     with _lock:

@@ -157,9 +157,10 @@ class UsageTracking:
         return self._table.answer("column_mapping")
 
     def status(self) -> ColumnMappingStatus:
-        """Returns mode, feature, flag and protocol, with the commits that made the flag true.
+        """Returns mode, feature, flag and protocol, and the commit that made the flag true.
 
-        The method reads the metadata in the log, and no data file.
+        The result also contains the drops and renames of columns. The method reads the metadata in
+        the log, and no data file.
 
         Raises:
             AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
@@ -221,10 +222,11 @@ class UsageTracking:
             exact: Count the files that are kept, copied and rewritten, by reading their footers in
                 a Spark job; without it, `num_files` is an upper bound.
             until: The last stage. `unmapped` sets the mode to none, for readers that ignore column
-                mapping. `readers` drops the feature, for readers of protocol version 1. `writers`
-                also drops usage tracking and checkpoint protection: Delta deletes history older
-                than `delta.dropFeatureTruncateHistory.retentionDuration` (24 hours). While such
-                history exists, the stage is not reached, and the call has to be repeated.
+                mapping. `readers` drops the feature `columnMapping`, for readers of protocol
+                version 1. `writers` also drops usage tracking and checkpoint protection: Delta
+                deletes history older than `delta.dropFeatureTruncateHistory.retentionDuration` (24
+                hours). If newer history must be deleted too, the stage is not reached, and the call
+                has to be repeated.
             progress: Called before, while and after each statement runs; None for no reports.
 
         Returns:

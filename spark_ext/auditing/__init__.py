@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit: finds what is wrong in a table's log and data files.
 
-The checks are pure functions of parsed actions. They share the replay of the log with the history
-and share nothing with the rules that write tables, so that the audit sees a defect of a rule.
+The checks are pure functions of parsed actions. They share the replay of the log with the history.
+They call no rule that writes tables, and share only `spark_ext.model` with the rules, so that the
+audit sees a defect of a rule.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all checks. A check precedes those whose problems it may cause."""
+"""Runs all checks. If one problem may cause another, the check of the cause runs first."""
 
 from __future__ import annotations
 

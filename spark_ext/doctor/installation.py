@@ -51,7 +51,7 @@ def java(environ: Mapping[str, str]) -> Diagnosis:
 
 
 def _java_version(program: str) -> tuple[str, int]:
-    """Returns the version of a Java and its first number; 0 for a program that is not Java."""
+    """Returns the version of a Java and its major version (8 for `1.8.0`); 0 if it is not Java."""
     done = subprocess.run(
         [program, "-version"], capture_output=True, text=True, errors="replace", timeout=60
     )

@@ -113,7 +113,7 @@ def _started(way: str, folder: Path, trial: Trial) -> SparkSession:
     try:
         return builder.getOrCreate()
     finally:
-        # A refusal of our jar leaves the context.
+        # If our jar refuses the session, the context still runs.
         if SparkContext._active_spark_context is not None:
             describe(SparkContext._active_spark_context, trial)
 

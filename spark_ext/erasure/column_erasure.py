@@ -35,8 +35,8 @@ from spark_ext.model.schema import Path, path_of, quoted
 def column_erasure(folder: TableFolder) -> ColumnErasure:
     """Returns the verdict about the requested column. The log must have a state.
 
-    A column is found by its last path, by every former path, and by its path in data files, since a
-    physical name in a tracked table is the first name of the column.
+    A column is found by its last path, by every former path, and by its path in data files, because
+    a physical name in a tracked table may be the first name of the column.
     """
     found = states(folder.log)
     lifetimes = column_lifetimes(found)

@@ -28,10 +28,10 @@ from spark_ext.model.schema import quoted, type_name
 def dropped_columns(folder: TableFolder) -> tuple[DroppedColumn, ...]:
     """Returns a row for each column that was dropped in a version of the log.
 
-    Each column in a dropped struct has a separate row. A column of files that no schema contains
-    has a row by its topmost path. A restored column was not dropped: RESTORE restored it, or a
-    column has its former id and physical name. If no column is known to be dropped and some files
-    cannot be read, one row without names reports this.
+    Each column in a dropped struct has a separate row. A column that is in files but in no schema
+    has one row, with its topmost physical path. A restored column was not dropped: RESTORE restored
+    it, or a column has its former id and physical name. If no column is known to be dropped and
+    some files cannot be read, one row without names reports this.
 
     Returns:
         The rows, the last dropped column first, then columns that no schema contains. Empty if the
@@ -67,7 +67,7 @@ def dropped_column(
     *,
     table: State,
 ) -> DroppedColumn:
-    """Returns the row of a column with these traces; None means columns without a name."""
+    """Returns the row of a column with these traces. The column None is for unreadable files."""
     unknown, unknown_log = everywhere.unknown_files, everywhere.unknown_log_files
     left = steps(folder, of, unknown, unknown_log, table=table)
     own = [files for files in of.files if files.source is None]

@@ -142,8 +142,8 @@ class NameResolver:
     ) -> set[Resolved]:
         """Returns the candidates that had a name when a file may have been written.
 
-        The candidates have the first version of that name. If there is none, the column is older
-        than the log, and unknown.
+        The values of `candidates` are the first versions of that name. If no candidate had the
+        name then, the column is older than the log, and unknown.
         """
         oldest = self.states[0].version
         version = oldest if under is None else max(under, oldest)

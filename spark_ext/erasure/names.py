@@ -35,7 +35,7 @@ class NamesBeforeHistory:
     others: dict[Path, NameInLog] = field(default_factory=dict)
 
     def of(self, column: Resolved) -> tuple[Path, ...]:
-        """Returns every path of a column, also of those in data files."""
+        """Returns every path of a column, including its paths in data files."""
         if not isinstance(column, Lifetime):
             return (column.path,)
         physical = (known.physical_path for _, known in column.columns)

@@ -75,8 +75,8 @@ def traces(
         [
             files
             for files in folder.files
-            # A removed file may be deleted. A missing live file is somewhere else, such as on a
-            # storage that is not mounted.
+            # A missing removed file may have been deleted. A missing live file may exist elsewhere,
+            # such as on a storage that is not mounted.
             if files.columns is None and (files.problem != MISSING or files.kind == LIVE)
         ],
         [

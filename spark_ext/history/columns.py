@@ -23,7 +23,7 @@ class ColumnEvent:
     Args:
         commit: The commit with the change; None for a column of the log's first state.
         change: `add`, `drop` or `rename`.
-        id: The column's id, after an `add` or `rename`; None without one.
+        id: The column's id: after the change, or before a `drop`; None if the column has no id.
         old: The path before; None for an `add`.
         new: The path after; None for a `drop`.
     """
@@ -67,11 +67,11 @@ class ColumnHistory:
 def column_history(log: TableLog) -> ColumnHistory:
     """Returns the history of a table's columns.
 
-    If two versions are mapped, a column is the same in both if its identity is, as for the flag
-    (`spark_ext.model.changes`). Otherwise it is the same if its name is, including letter case. If
-    REPLACE or overwriteSchema gives a column a new id, one column is dropped and another one added.
-    The columns that RESTORE restores are listed as added. The children of a renamed column are not
-    renamed. A new type or another order is not an event.
+    If two versions are mapped, a column is the same in both if its id and physical path are, as for
+    the flag (`spark_ext.model.changes`). Otherwise it is the same if its name is, including letter
+    case. If REPLACE or overwriteSchema gives a column a new id, one column is dropped and another
+    one added. The columns that RESTORE restores are listed as added. The children of a renamed
+    column are not renamed. A new type or another order is not an event.
 
     Returns:
         The history. If the log starts at a checkpoint, the version that added the columns there is

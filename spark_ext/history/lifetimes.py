@@ -58,7 +58,8 @@ def column_lifetimes(found: Sequence[State]) -> tuple[Lifetime, ...]:
 
     Columns of two states are the same column as for `column_history`. A dropped column continues
     if RESTORE restores it, or if a later version has its former id and physical path. A column from
-    a CLONE is a new one, and so is a column that was mapped again after a removal.
+    a CLONE is a new one. If column mapping was removed after the drop, only RESTORE continues the
+    column.
     """
     lifetimes: list[Lifetime] = []
     now: dict[Path, Lifetime] = {}

@@ -69,8 +69,8 @@ def remove_column_mapping(
         AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
         LakehouseInterrupted: SIGINT or SIGTERM arrived; it has the report.
-        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report,
-            as has that of any error after the survey.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report.
+            Every other error after the survey has this attribute too.
 
     Example:
         `spark_ext.remove_column_mapping(spark, "sales", until="readers", exclude="tmp_*")`
@@ -89,7 +89,7 @@ def align_names(
     """Makes every physical name equal to the logical name, and keeps column mapping.
 
     Runs the tables as `UsageTracking.align_names`. A table without column mapping has no physical
-    names, so it has the outcome `ALREADY_DONE`.
+    names. Unless an alignment was interrupted, the table has the outcome `ALREADY_DONE`.
 
     Args:
         spark: As in `remove_column_mapping`.

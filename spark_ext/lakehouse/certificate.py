@@ -99,7 +99,7 @@ class Certificate(Rendered):
     def write(self, file: str | os.PathLike[str]) -> None:
         """Writes the certificate to a file, in the format of its extension: `CERTIFICATE_FORMS`.
 
-        A reader of the file never sees a part of the certificate. The next call in the certificate
+        A reader of the file never sees an incomplete certificate. The next call in the certificate
         continues this file.
 
         Raises:

@@ -20,8 +20,8 @@ class EarlierColumn:
         former_paths: The earlier paths, oldest first.
         physical_path: The path in data files, quoted for SQL.
         id: The column id; None if the column has none.
-        version: The version that dropped the column; None if the column was live, or if the log
-            no longer had the version.
+        version: The version that dropped the column, or the version of a name in the log; None if
+            neither is known.
         live: Whether a schema had the column, and no version is known to have dropped it.
     """
 
@@ -33,7 +33,7 @@ class EarlierColumn:
     live: bool = False
 
     def drops(self, other: EarlierColumn) -> bool:
-        """Returns whether the drop of this column is the drop of an earlier one."""
+        """Returns whether this dropped column is the same column as an earlier one."""
         if self.physical_path is None or other.physical_path is None:
             return self.path == other.path
         return self.physical_path == other.physical_path
@@ -41,11 +41,11 @@ class EarlierColumn:
 
 @dataclass(frozen=True)
 class EarlierFinding:
-    """Contains what an earlier certificate found in the same table.
+    """Contains what earlier certificates found in the same table.
 
     Args:
-        time: The time of the certificate, in UTC.
-        version: The version of the table then.
+        time: The time of the newest certificate with a column, in UTC.
+        version: The lowest version of the table in these certificates.
         columns: The columns with the name, those of the newest certificate first.
     """
 

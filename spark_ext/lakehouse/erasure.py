@@ -53,24 +53,25 @@ def dropped_columns(
             delete are older than the table's retention period. `VACUUM` does not run while another
             table of the call reads files in the table's folder, as a shallow clone does. Other
             steps need people, catalogs or other tables, and are listed only. A column of unknown
-            name is erased without `column`, or if its physical name matches. Otherwise its steps
+            name is erased if `column` is None or matches its physical name. Otherwise its steps
             are listed only. The same call later continues.
         previous: An earlier certificate of the same column, or its file. It shows that a table had
-            the column after log cleanup removed every trace of the drop.
+            the column, even if log cleanup has removed every trace of the drop.
         include: As `LakehouseOptions` documents, as are `exclude` and `only`.
         exclude: Patterns of tables to omit.
         only: Returns whether a row of the survey takes part. A table of another format has a row
             with its name alone.
         parallel: The number of tables at a time.
-        progress: Called before the first table and every two seconds; None for no reports.
+        progress: Called before the first table, every two seconds, and after tables; None for no
+            reports.
 
     Returns:
         A row for each table with its verdict, its dropped columns and their remaining steps. A
         table of another format has the verdict `NOT_READ`.
 
     Raises:
-        ValueError: `column` is empty or has an open backtick, or an option is invalid, as
-            TypeError. No table was changed.
+        ValueError: `column` is empty or has an open backtick, or an option is invalid; TypeError
+            for a wrong type. No table was changed.
         AnalysisException: SCHEMA_NOT_FOUND, if a name is that of no schema, catalog or table;
             USAGE_TRACKING_INVALID_SCHEMA_NAME.
         NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.

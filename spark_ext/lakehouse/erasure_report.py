@@ -194,7 +194,7 @@ def _applied(tables: tuple[TableErasure, ...]) -> Iterator[tuple[Any, ...]]:
 
 
 def reason(table: TableErasure) -> str:
-    """Returns why a table has its verdict, and how far that goes, in words."""
+    """Returns why a table has its verdict, such as how far back the log goes, in words."""
     if table.not_read is not None:
         return _WHY_NOT_READ[table.not_read]
     found = table.erasure

@@ -69,7 +69,7 @@ class TableErasure:
             before the error; None if there is none.
         applied: The steps that ran, in order.
         earlier: The finding of an earlier certificate, or of this call before its first step; None
-            without them, or without a column.
+            without them, or if they found no column.
         error: The condition of the error, or the class of an error without a condition; None if
             the table was read.
         message: The text of the error; None if the table was read.
@@ -117,7 +117,7 @@ class TableErasure:
 
 
 def due_steps(table: TableErasure) -> Iterator[ErasureStep]:
-    """Yields the steps of the columns that have the name, but for those of a catalog.
+    """Yields the steps of the columns that have the name, except steps that only a catalog runs.
 
     A column of files that no schema names may be another column. Its steps are omitted unless an
     earlier certificate has its path in files. `VACUUM` is omitted if other tables read files here.

@@ -143,9 +143,10 @@ def _run(table: NamedTable, step: ErasureStep) -> AppliedStep:
 def _with_earlier(table: NamedTable, found: TableErasure) -> TableErasure:
     """Returns `ERASED` in place of `NEVER_HAD` if an earlier certificate found the column.
 
-    A column of files is known by every name that no schema contains. If the schema has the physical
-    name of the erased column now, files may have either column, so the answer is `UNKNOWN`. The
-    same holds for a column that no certificate found as dropped: it may have another name now.
+    In files, a column without a known drop is found only if no schema contains its name. If the
+    schema has the physical name of the erased column now, files may have either column, so the
+    answer is `UNKNOWN`. The same holds for a column that no certificate found as dropped: it may
+    have another name now.
     """
     erasure, earlier = found.erasure, found.earlier
     if erasure is None or erasure.verdict != NEVER_HAD:

@@ -37,7 +37,7 @@ def require_form(path: Path, forms: Sequence[str]) -> str:
 def whole_file(path: Path) -> Iterator[TextIO]:
     """Yields a new file, which replaces the file at the path after the body.
 
-    A reader of the path never sees a part of the text. If the body fails, the path is unchanged.
+    A reader of the path never sees an incomplete text. If the body fails, the path is unchanged.
     Several writers may write one path at once: the last one remains.
 
     Raises:

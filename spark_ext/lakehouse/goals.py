@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four goals. A goal decides from a table's row of a survey, and runs the statements."""
+"""The four goals. A goal plans a table from its row of a survey, and runs the statements."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ class Removal:
     def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
         """Runs every statement that remains, and calls `ran` with the result of each.
 
-        While the retention period lasts, nothing runs: each try of Delta adds a commit.
+        While the retention period of an untracked table lasts, nothing runs: each try of Delta adds
+        a commit.
         """
         if waits(planned.before) and not planned.before.tracked:
             end = end_of_retention(spark, planned.table)
@@ -130,7 +131,8 @@ class Removal:
 class Alignment:
     """Makes every physical name equal to the logical name.
 
-    A table without column mapping has no physical names, so it has reached the goal before the run.
+    A table without column mapping has no physical names. Unless an alignment was interrupted, the
+    table has reached the goal before the run.
 
     Args:
         to_name_mode: Whether a table in mode `id` may come back in mode `name`.

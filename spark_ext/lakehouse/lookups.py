@@ -82,7 +82,7 @@ def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
     if version not in commits:  # log cleanup has deleted the commit
         return None
     period = properties.get(TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION)
-    # The local time changes at the end of summer time, which no retention period does.
+    # The period is added in UTC, because local time changes at the end of summer time.
     at = commits[version]["timestamp"].astimezone(timezone.utc)
     minute = at.replace(second=0, microsecond=0)
     end: datetime = (minute if minute == at else minute + _MINUTE) + _duration(spark, period)

@@ -87,7 +87,7 @@ class Reporter:
         self.failure: Exception | None = None
 
     def report(self, progress: Callable[[], LakehouseProgress], *, at_once: bool = False) -> None:
-        """Calls the callback if the interval has passed, or `at_once`."""
+        """Calls the callback after the interval, after a table, or `at_once`."""
         since = time.monotonic() - self._last
         if self._callback is None or self.failure is not None:
             return

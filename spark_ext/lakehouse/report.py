@@ -165,7 +165,7 @@ class LakehouseReport(Rendered):
     def write(self, file: str | os.PathLike[str]) -> None:
         """Writes the report to a file, in the form that its end names: one of `REPORT_FORMS`.
 
-        A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
+        A file `.json` has a line for each of `as_objects`. A reader never sees an incomplete file.
 
         Raises:
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name has another end.

@@ -46,7 +46,8 @@ class TableResult:
         num_files: An upper bound of the files to copy or rewrite.
         size_in_bytes: The size of these files, in bytes.
         free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
-        reasons: The reasons why the table is blocked or did not begin, in words.
+        reasons: The reasons why the table is blocked, did not begin, was cancelled or had a
+            conflict.
         unblocking: Sentences and statements that remove the reasons.
         before: The row of the survey, or of a later reading just before the table ran.
         after: The row of a second survey after the run; None for a table that did not begin.

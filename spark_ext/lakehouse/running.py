@@ -103,7 +103,7 @@ class Running:
                 return
         planned = self.planned
         if planned.size_in_bytes:
-            # Looked up before the run: then usually no copy is named, and the log need not be read.
+            # Looked up before the run: the folder usually has no copies yet, so no log is read.
             self._leftovers = unnamed_copies(self.spark, planned.table)
         statement = None if VARIABLE in planned.table else self.goal.statement(planned)
         self._require_running()

@@ -156,7 +156,7 @@ def require_jars(jvm: Any) -> None:
 
 
 def places_of(jvm: Any, name: str) -> list[str]:
-    """Returns the URLs at which a running JVM finds a class, the one that it loads first."""
+    """Returns the URLs at which a running JVM finds a class, in the order of its search."""
     loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     found = loader.getResources(name.replace(".", "/") + ".class")
     return [url.toString() for url in jvm.java.util.Collections.list(found)]

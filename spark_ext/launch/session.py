@@ -71,7 +71,7 @@ def configure(
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: The jar's path contains a comma, at which Spark splits the list.
         SessionAlreadyRunningError: The running Spark context has no usage tracking.
-        JvmWithoutJarsError: No context runs, and the running JVM cannot load the extensions.
+        JvmWithoutJarsError: The running JVM cannot load the extensions.
         DifferentVersionsError: The JVM has our jar in another version than this package.
         UnsupportedSparkVersionError: The packages contain a Delta that does not support this Spark.
 

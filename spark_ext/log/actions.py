@@ -103,7 +103,7 @@ class ParquetColumn:
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files outside of the log with equal values in all fields that follow the time.
+    """Files outside of the log that agree in all fields after `removable_from`, except `vector`.
 
     Args:
         example: The path of one of them, as the log has it; below the table's folder if no action

@@ -114,7 +114,7 @@ METADATA_ALREADY_EXISTS.
         raise ModeChangeError(oldMode=old_mode, newMode=new_mode)
     has_metadata = schema_has_column_mapping_metadata(old.schema)
     if new_mode == MODE_NONE:
-        # Metadata of older defects is kept, because files may have the physical names.
+        # Existing mapping metadata is kept, because files may have the physical names.
         kept = new.schema if has_metadata else drop_column_mapping_metadata(new.schema)
         return new.with_schema(kept)
     if old_mode == MODE_NONE and has_metadata:

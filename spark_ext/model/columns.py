@@ -16,7 +16,7 @@ class Column(NamedTuple):
 
     Args:
         path: The logical path.
-        physical_path: The names in data files, whether column mapping is on or not.
+        physical_path: The physical names, or else logical names, even if column mapping is off.
         field: The field of the schema.
     """
 

@@ -63,7 +63,8 @@ class DroppedColumn:
             a predicate that names the column.
         checkpoints: Checkpoint files with the same, sidecars included.
         other_log_files: Other files of the log with the same, such as checksums.
-        unknown_log_files: Files in the log's folder that cannot be read.
+        unknown_log_files: Files in the log's folder that cannot be read, and commits with texts
+            that are older than every known schema.
         versions: The number of versions in the log whose time travel shows the column.
         first_version: The first of these versions.
         last_version: The last of these versions.

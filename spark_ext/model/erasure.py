@@ -102,7 +102,8 @@ class ColumnErasure:
         unnamed_columns: Physical paths of columns in files or statistics that may have had the
             name. No schema of the log contains these paths.
         unknown_files: The number and the size of the data files that cannot be read.
-        unknown_log_files: The number of files in the log's folder that cannot be read.
+        unknown_log_files: The number of files in the log's folder that cannot be read, and of
+            commits with texts that are older than every known schema.
         unknown_schemas: The number of versions whose schema cannot be read.
         forgotten_ids: The number of column ids that the table assigned and that no schema of the
             log has. These columns, elements, keys and values were dropped before `oldest_version`.

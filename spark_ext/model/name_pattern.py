@@ -20,7 +20,7 @@ class NamePattern:
     several ways. A proof that data does not exist has to consider all of them.
 
     Args:
-        text: A last name, the last parts of a path, or a whole path below the last parts of the
+        text: The last part or parts of a path, or a whole path after the last parts of the
             table's name; with dots or as SQL quotes it, with or without `element`, `key` and
             `value`; or a pattern with `*`, `?` and `[..]` for one of these.
         table: The parts of the table's name.

@@ -191,7 +191,7 @@ def differing(one: Schema, other: Schema) -> tuple[Schema, Schema]:
     same = {
         field["name"]
         for field in other["fields"]
-        # A column that was sent once is one object; a comparison of dicts takes longer.
+        # Both schemas share a column that the JVM sent once. A comparison of dicts takes longer.
         if (known := by_name.get(field["name"])) is field or known == field
     }
     return _without(one, same), _without(other, same)

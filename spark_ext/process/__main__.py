@@ -59,7 +59,8 @@ def main() -> None:
     print(port, flush=True)
     # The JVM reads one line only. Further output must not fill the pipe.
     sys.stdout = sys.stderr
-    # Loaded after the port is written, because commits do not need it, and before the jar changes.
+    # Loaded after the port is written, because commits do not need it. Later, an upgrade may have
+    # replaced the jar.
     import_module("spark_ext.process.table_functions")
     while sys.stdin.read(1):
         pass

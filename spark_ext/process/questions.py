@@ -38,9 +38,9 @@ def _next_metadata(request: str) -> str:
 def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str, Any]:
     """Returns whether a removal of column mapping is metadata only (`free`).
 
-    If not, and if files are copied, the answer has the plan for the columns in the files. Delta
-    removes column mapping again if another driver has removed it since the statement began: then
-    nothing in the files changes.
+    If not, and if files are copied, the answer for a mapped table has the plan for the columns in
+    the files. Delta removes column mapping again if another driver has removed it since the
+    statement began: then nothing in the files changes.
 
     Raises:
         ReservedColumnNameError: As `is_free`. Delta's rewrite would read the internal column too.

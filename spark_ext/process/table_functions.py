@@ -51,8 +51,8 @@ class MappedColumn:
     Args:
         path: The path, quoted for SQL.
         name: The last part of the path.
-        physical_name: None without column mapping.
-        id: The column id; None without column mapping.
+        physical_name: None without metadata of column mapping.
+        id: The column id; None without metadata of column mapping.
         type: The type in SQL.
         added_version: The version that added the column; None if it is older than the log.
         renamed_version: The last version that renamed the column; None if no version of the log

@@ -36,7 +36,7 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         `ignored`: physical names of columns of the change feed, which no schema contains and which
         are not copied.
         `columns`: `id`, `name` in the files, `newName` and `type` of each column. The type is null
-        for a column without fields, or an object with one of `struct` (columns), `array` (the type
+        if it is not nested, or an object with one of `struct` (columns), `array` (the type
         of the elements) and `map` (the types of keys and values).
 
     Raises:

@@ -72,7 +72,7 @@ def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
     """Returns whether a removal of column mapping is metadata only.
 
     Raises:
-        ReservedColumnNameError: USAGE_TRACKING_RESERVED_COLUMN_NAME, if a rewrite is refused too.
+        ReservedColumnNameError: USAGE_TRACKING_RESERVED_COLUMN_NAME, even if files need changes.
 
     Example:
         >>> is_free(table=table({"b": "1 a"}, "name", "true"), protocol=protocol())

@@ -76,7 +76,7 @@ class RemovalStage:
         cost: `NOTHING` if the stage is reached, `METADATA` (commits without files), `COPY` (byte
             copies of files with other names or dropped columns), `REWRITE` (of all files, by
             Delta), `HISTORY` (older versions are deleted after the retention period), or `BLOCKED`.
-        reasons: The reasons for the cost, and for a copy or rewrite that follows a blocked stage.
+        reasons: The reasons for the cost; if blocked, also for the copy or rewrite needed later.
         num_files: The number of files that are copied or rewritten.
         size_in_bytes: The size of these files.
         exact: Whether the files were counted; otherwise the two numbers are upper bounds.

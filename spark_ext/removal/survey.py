@@ -83,7 +83,7 @@ class SurveyedTable:
 
     @property
     def is_aligned(self) -> bool:
-        """Returns whether mapping is on, the flag is false and every physical name is logical."""
+        """Returns whether mapping is on, the flag is false and no physical name differs."""
         is_mapped = self.mode is not None and self.mode != MODE_NONE
         return is_mapped and self.has_dropped_or_renamed is False and self.num_other_names == 0
 

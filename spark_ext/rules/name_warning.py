@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The warning about a statement that gives a column another column's physical name."""
+"""The warning about a logical name that is now another column's physical name."""
 
 from __future__ import annotations
 

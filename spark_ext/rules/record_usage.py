@@ -29,8 +29,8 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
 
     Columns may come from another table or another version (CLONE over an existing table, RESTORE).
     The rule then sets the flag unless the table knows all these columns, or ids and names prove
-    that no column was dropped or renamed. The flag that comes with the columns may be an outdated
-    copy of a session without usage tracking.
+    that no column was dropped or renamed. The flag that comes with the columns may be outdated
+    if a session without usage tracking copied it.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".

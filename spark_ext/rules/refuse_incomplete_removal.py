@@ -15,9 +15,9 @@ def refuse_incomplete_removal(
 ) -> TableMetadata:
     """Refuses the mode `none` for a tracked table whose columns keep their physical names.
 
-    Delta removes column mapping only if a statement writes `delta.columnMapping.mode` (UNSET) and
-    `none` (SET) exactly so. With any other letter case, Delta commits the mode alone: renamed
-    columns are then null, and DROP FEATURE writes the nulls into files.
+    Delta removes column mapping only if UNSET names `delta.columnMapping.mode`, or SET has the
+    value `none`, in exactly this letter case. With any other letter case, Delta commits the mode
+    alone: renamed columns are then null, and DROP FEATURE writes the nulls into files.
 
     Raises:
         IncompleteRemovalError: USAGE_TRACKING_INCOMPLETE_REMOVAL.

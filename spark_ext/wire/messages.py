@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON of questions and answers between the two halves.
+"""The JSON of questions and answers between the JVM and Python.
 
 Shape:
     A request is one JSON object, and so is its answer. Dataclasses define the keys of a request

@@ -103,7 +103,7 @@ COPYING: dict[str, Callable[[Table], object]] = {
 
 
 def hold_while_copying(home: Path, jars: list[str], what: str) -> None:
-    """Makes a call on the odd storage, and holds the first copy until the gate file is removed.
+    """Makes a call on the storage `odd:`, and holds the first copy until the gate file is removed.
 
     Writes the result of the call to a file, or the condition of its error.
     """

@@ -109,7 +109,7 @@ def create_as_select(table: Table, verb: str = "CREATE") -> None:
 
 
 def _clone_over(table: Table, is_mapped: bool) -> None:
-    # Only an empty table may be cloned over. The source is the same table at a version with rows.
+    # Only an empty table may be cloned over. The source is a similar table, at a version with rows.
     source = table.path.with_name(f"{table.path.name}-source")
     table.spark.sql(
         f"CREATE OR REPLACE TABLE {table.name} "
@@ -212,7 +212,7 @@ STATEMENTS = (
 
 
 def kind_for(*statements: Statement) -> Kind:
-    """Returns a table on which all statements are possible. Its flag is false or absent.
+    """Returns a kind of table on which all statements are possible. Its flag is false or absent.
 
     ENABLE_MAPPING changes nothing on a mapped table. RENAME, DROP and REMOVE_MAPPING need a mapped
     table, so ENABLE_MAPPING may run on one beside them.

@@ -28,7 +28,7 @@ UNTRACKED = Kind(is_tracked=False)
 COMMITS = {
     # The mode becomes none, three checkpoints follow with a commit each, and the feature goes.
     DROP_MAPPING_FEATURE: 5,
-    # The mark, the removal, the feature, the mode with the feature, and the mark.
+    # Sets the mark, removes mapping, drops tracking, enables both again, and unsets the mark.
     ALIGN: 5,
 }
 
@@ -68,8 +68,8 @@ PARTS = tuple(
 )
 CREATES = tuple(Stop(CREATE_AS_SELECT, step) for step in (Step.PREPARE, Step.COMMIT))
 
-# The other statements have further steps before they write a file. These steps are omitted, because
-# they equal those of a rename.
+# A rename stops at every step. The steps of other statements before they write a file equal those
+# of a rename, so most statements omit these steps.
 STOPS: tuple[Stop, ...] = (
     *CREATES,
     Stop(ADD, Step.COMMIT),

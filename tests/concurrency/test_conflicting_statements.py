@@ -104,7 +104,7 @@ def race(tables: Tables, tmp_path: Path) -> Race:
 
 
 def pairs(statements: Sequence[Statement], share: int) -> list[Any]:
-    """Returns all pairs. A run without the matrix has one of `share` pairs."""
+    """Returns all pairs. A run without the matrix has one in `share` pairs."""
     return [
         pytest.param(
             held,
@@ -163,7 +163,7 @@ def assert_commits_on_top_or_loses(
     assert_is(table, state)
 
 
-def test_removal_that_fails_by_a_conflict_deletes_its_copies_and_rewrites(
+def test_removal_that_fails_by_a_conflict_deletes_copied_and_rewritten_files(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = Table(spark, tmp_path / "t")

@@ -115,7 +115,7 @@ def test_vacuum_deletes_incomplete_copies_of_a_killed_driver(
         ("lakehouse", "DONE DONE_BY_ANOTHER"),
     ],
 )
-def test_driver_that_copies_leaves_what_another_driver_has_finished(
+def test_driver_keeps_the_files_of_another_driver_that_finished_first(
     spark: SparkSession, tables: Tables, tmp_path: Path, what: str, expected: str
 ) -> None:
     process = driver_of(spark, tables, tmp_path, what)

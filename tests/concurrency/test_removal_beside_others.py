@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests changes of a table during a removal that used to harm values or tables.
 
-A review of the rounds found the defects: removal lost values or a whole table without an error.
+A review of the copy rounds found the defects: they lost values or a whole table without an error.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def test_removal_fails_when_the_table_at_the_path_is_created_again(
 ) -> None:
     with_rewrites(table)
 
-    # Delta would refuse the short table. It would write wrong rows to the long one.
+    # Delta would refuse a table with a shorter log. With a longer log, it would write wrong rows.
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
         before = table.log.version
         shutil.rmtree(table.path)
@@ -134,7 +134,7 @@ def test_file_removed_under_another_spelling_of_its_path_is_not_restored(table: 
     assert metrics(table.log)["numCopiedFiles"] == 3
 
 
-def test_removal_ignores_missing_rows_that_are_no_longer_live(table: Table) -> None:
+def test_removal_ignores_missing_files_to_rewrite_that_are_no_longer_live(table: Table) -> None:
     with_rewrites(table)
 
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:

@@ -147,7 +147,7 @@ def named_in(error: StreamingQueryException) -> str:
 
 
 class Gate:
-    """Holds a task: the task reads a pipe, which ends only after the test has opened it."""
+    """Holds a task: the task reads a pipe until the test opens the gate."""
 
     def __init__(self, pipe: Path) -> None:
         os.mkfifo(pipe)
@@ -311,7 +311,7 @@ def test_deltalake_reads_the_values_after_the_removal(used: Table) -> None:
     assert read_by_datafusion(used.path).to_pylist() == [{"a": 1, "c": "x"}]
 
 
-def test_statement_without_a_transaction_commits_after_a_removal(used: Table) -> None:
+def test_statement_commits_when_its_transaction_starts_after_a_removal(used: Table) -> None:
     with HeldStatement(used.spark, lambda: used.insert("(2, 'y')"), Step.START) as held:
         remove_mapping(used)
         assert held.release() is None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests stale statements: SQL that was analysed before another statement changed names.
 
-A test holds the statement before the statement takes its snapshot. A statement that has begun
-already meets Delta's own conflict checks, which may rebase the statement.
+Most tests hold the statement before it takes its snapshot. If a test holds the statement later,
+Delta's own conflict checks apply, and may rebase the statement.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def test_reader_is_refused_when_columns_changed_since_its_analysis(
     assert table.log.operation == "ADD COLUMNS"
 
 
-# INSERT names columns by position, and its analysis turns positions into names.
+# Without BY NAME, INSERT matches columns by position. Its analysis turns positions into names.
 
 
 @pytest.mark.every_variant
@@ -271,7 +271,7 @@ def test_insert_conflicts_with_a_restore_of_other_columns_under_another_operatio
 
 
 def with_other_columns(table: Table, change: Change) -> int:
-    """Makes a table whose mapping was removed after a change. Returns the version before it."""
+    """Makes a table with mapping removed after a change. Returns the version before the change."""
     create(table)
     version = table.log.version
     change(table)

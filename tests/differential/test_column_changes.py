@@ -2,7 +2,8 @@
 """Compares `spark_ext.model.changes` with Delta's own functions. The oracle is Delta.
 
 Delta identifies a column by its physical path, and we by its id and its physical path. If a column
-keeps its path and loses its id, we call it dropped and Delta does not. Nothing else differs.
+keeps its path and loses its id, we call it dropped and Delta does not. Between two
+mapped schemas, nothing else differs.
 """
 
 from __future__ import annotations

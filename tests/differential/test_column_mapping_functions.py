@@ -56,7 +56,7 @@ def without_column(result: Schema | tuple[str, str]) -> Schema | str:
 
 
 class TestRefusals:
-    """Tests that both sides raise the same condition for the same schemas."""
+    """Tests that both sides refuse the same schemas and modes."""
 
     @COMPARISON
     @given(table=MAPPED_TABLES, other=strategies.schemas())
@@ -90,7 +90,7 @@ class TestRefusals:
         with pytest.raises(UnsupportedModeError) as ours:
             mode_of({COLUMN_MAPPING_MODE: mode})
 
-        # Delta has no condition here, and this condition for a null mode.
+        # Delta's error has no condition here. Delta uses our condition for a null mode.
         assert theirs.value.condition is None
         assert ours.value.condition == "DELTA_MODE_NOT_SUPPORTED"
         assert ours.value.params == {"mode": mode, "supportedModes": "none, name, id"}
@@ -285,7 +285,7 @@ class TestDifferences:
 
     def test_variant_of_a_scan_is_a_struct_for_us(self, delta: DeltaFunctions) -> None:
         # Spark reads parts of a variant as a struct with this mark. No schema of a table has the
-        # mark, and the rules get only such schemas.
+        # mark, and the rules get only schemas of tables.
         mark = {"__VARIANT_METADATA_KEY": {"path": "$", "failOnError": True, "timeZoneId": "UTC"}}
         part = {"column": "2 p", "metadata": mark}
         schema = struct({"v": {"column": "1 p", "struct": {"0": part}}})

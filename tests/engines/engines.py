@@ -55,7 +55,7 @@ def kernel_engine(spark: SparkSession) -> Any:
 def filtered_kernel(spark: SparkSession) -> Callable[[Path, Filter | None], Rows]:
     """Reads by Delta Kernel Java with a filter that skips files, and filters the rows it reads.
 
-    The columns of the filter name no element of an array and no value of a map.
+    Kernel gets no filter on an element of an array or a value of a map.
     """
     jvm: Any = spark._jvm
     engine = kernel_engine(spark)

@@ -86,7 +86,7 @@ def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
 
 
 def clickhouse_without_push_down(path: Path, where: Filter | None) -> Rows:
-    """Reads by ClickHouse with the setting of docs/other-engines.md."""
+    """Reads by ClickHouse with the settings of docs/other-engines.md."""
     settings = (
         "input_format_parquet_filter_push_down = 0, input_format_parquet_page_filter_push_down = 0"
     )
@@ -139,7 +139,7 @@ def polars_deltalake(path: Path, where: Filter | None) -> Rows:
 
 
 def of_polars(frame: Any, where: Filter | None) -> Rows:
-    """Returns an expression of polars, in which a map is a list of structs of `key` and `value`."""
+    """Returns the rows of a frame. In polars, a map is a list of structs of `key` and `value`."""
     import polars
 
     if where:

@@ -41,7 +41,7 @@ FAILS_GOLDEN = {
     # The engine finds columns by name in mode `id` too.
     ("duckdb", "flag_false_by_id"): ["rows"],
     ("polars_deltalake", "flag_false_by_id"): ["rows"],
-    # The files of these tables have no field ids.
+    # The older file of this table has no field ids.
     ("daft", "mapped_again"): ["refused"],
     # The engine fails on every map of a mapped table.
     ("daft", "nested"): [

@@ -87,7 +87,7 @@ def append(path: Path) -> None:
     write_deltalake(str(path), more, mode="append")
 
 
-# Refusals. Without them, the answers below would prove nothing.
+# Refusals and wrong values of mapped tables. Without them, the answers below would prove nothing.
 
 
 def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader]) -> None:
@@ -106,7 +106,7 @@ def test_other_engines_refuse_to_write_before_the_last_removal_stage(
         append(tracked.path)
 
 
-def test_uuid_names_hide_values_from_other_readers(
+def test_uuid_names_hide_values_from_readers_that_ignore_them(
     table: Table, readers: dict[str, Reader]
 ) -> None:
     table.create(COLUMNS, NAME_MODE)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes tables with one defect each, named after the check that finds it, or `<check>__<how>`.
 
-If an engine makes the defect, that engine makes the table: delta-spark without spark-ext, Spark
-with a statement that Delta allows, or deltalake. Otherwise the log and the files are edited.
+If an engine makes the defect, that engine makes the table: delta-spark without spark-ext, or
+Spark with a statement that Delta allows. Otherwise the log and the files are edited.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def on_copy(kind: str) -> Callable[[Callable[[Path], None]], None]:
 
 @defect
 def flag_without_feature(workshop: Workshop, name: str) -> Path:
-    """Takes a clone of docs/golden that delta-spark without spark-ext made and dropped from."""
+    """Takes a clone of docs/golden from which delta-spark without spark-ext dropped a column."""
     clone = placed(workshop.place(f"{name}__source")) / "stale"
     for version in (2, 3):  # they also make a name misleading
         (clone / "_delta_log" / f"{version:020}.json").unlink()
@@ -133,7 +133,7 @@ def dropped_column_shown(workshop: Workshop, name: str) -> Path:
     return path
 
 
-# Defects by deleted files.
+# Defects by deleted or damaged files.
 
 
 @on_copy("tracked")
@@ -290,7 +290,7 @@ def flag_not_boolean(table: Path) -> None:
 
 
 def add_column(table: Path, id: int, physical_name: str) -> None:
-    """Adds the column `e`, with the highest id in the properties."""
+    """Adds the column `e`, and sets `maxColumnId` to 4."""
 
     def add(metadata: Json) -> None:
         change_columns(metadata, lambda columns: columns.append(column("e", id, physical_name)))

@@ -133,7 +133,7 @@ class Workshop:
         return table
 
     def cleaned(self) -> Path:
-        """Returns a table whose commits before the checkpoint are deleted."""
+        """Returns a table whose commits up to the checkpoint are deleted."""
         table = self.copy("checkpointed", "cleaned")
         log = table / "_delta_log"
         version = int(min(log.glob("*.checkpoint.parquet")).name[:20])
@@ -362,7 +362,7 @@ def _recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def cut(file: Path) -> None:
-    """Truncates a file, without its footer."""
+    """Removes the last 20 bytes of a file."""
     file.write_bytes(file.read_bytes()[:-20])
     _forget_checksum(file)
 

@@ -18,12 +18,12 @@ from tests.support.sessions import JAVA_OPTIONS, small_session, with_one_driver
 
 
 def short_session(folder: Path) -> SparkSession.Builder:
-    """Returns a session for a few histories."""
+    """Returns the builder of a session for a few histories."""
     return with_one_driver(small_session(SparkSession.builder, folder))
 
 
 def lasting_session(folder: Path) -> SparkSession.Builder:
-    """Returns a session for thousands of statements, with the memory that they need."""
+    """Returns the builder of a session with memory for thousands of statements."""
     builder = short_session(folder)
     builder.config(JAVA_OPTIONS, "-XX:+UseSerialGC")
     return builder.config("spark.driver.memory", "3g")
@@ -39,7 +39,7 @@ def answer(spark: SparkSession, command: dict[str, str]) -> Any:
 
 
 if __name__ == "__main__":
-    # Spark prints to standard output, so the answers go to a copy of that descriptor.
+    # Python code prints to standard error, so standard output is for the answers.
     answers = sys.stdout
     sys.stdout = sys.stderr
     kind = {"short": short_session, "lasting": lasting_session}[sys.argv[2]]

@@ -320,7 +320,7 @@ def _without_maps(columns: Columns, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_for_pyarrow(table: TableUnderTest) -> bool:
-    """Returns whether pyarrow can read a table: no deletion vectors, no files of a source."""
+    """Returns whether pyarrow can read a table: no deletion vectors, no files of another table."""
     features = TableLog(table.path).protocol.get("readerFeatures", [])
     return not table.has_files_of_others and "deletionVectors" not in features
 

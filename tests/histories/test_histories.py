@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs random histories with a fixed seed for a few minutes. `make soak` runs more."""
+"""Runs one random history with a fixed seed. `make soak` runs more."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainSpark]:
     session.stop()
 
 
-def test_tables_follow_the_model_through_random_histories(
+def test_tables_follow_the_model_through_a_random_history(
     spark: SparkSession, plain: PlainSpark, tmp_path: Path
 ) -> None:
     world = World(spark, plain, tmp_path, has_simplest=False)
 
     run(world, first_seed=7, examples=1, steps=12)
 
-    # Histories without drops and renames would prove little.
+    # A history without drops and renames would prove little.
     assert world.counts["flag became true"]

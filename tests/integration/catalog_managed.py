@@ -25,7 +25,7 @@ _TESTING = "spark.testing"
 def managed_table(
     spark: SparkSession, name: str, columns: str, *properties: str
 ) -> Iterator[Table]:
-    """Yields a table whose catalog publishes no commit, so all but the first commits are staged."""
+    """Yields a table whose catalog publishes no commit, so commits after version 0 are staged."""
     jvm: Any = spark._jvm
     delta = jvm.org.apache.spark.sql.delta.coordinatedcommits
     provider = getattr(getattr(delta, "CatalogOwnedCommitCoordinatorProvider$"), "MODULE$")

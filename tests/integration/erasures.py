@@ -68,6 +68,6 @@ def renamed_by_uuid(table: Table) -> None:
 
 
 def with_marker(table: Table) -> Path:
-    """Returns a data file that contains the bytes of the erased column."""
+    """Returns a data file that still contains the values of the dropped column."""
     files = table.path.rglob("part-*.parquet")
     return next(file for file in files if MARKER.encode() in file.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commits as other writers may write them: the same actions in other lines."""
+"""Rewrites commits in unusual styles. Some add unknown or null actions, or a broken line."""
 
 from __future__ import annotations
 

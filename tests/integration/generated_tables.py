@@ -82,7 +82,7 @@ class Type:
         return None if random.random() < 0.2 else self._make(random)
 
 
-# The prefix of each value of a dropped column.
+# The prefix of each value of the `secret` columns, which `drop_secrets` drops.
 DROPPED = "<dropped from the table>"
 MARKED = {
     "secret": "string",
@@ -203,7 +203,7 @@ class _History:
                 return
 
     def _forget(self, name: str) -> None:
-        """Expects nulls from now on, because the column has another type than earlier."""
+        """Inserts nulls from now on, because the column has another type than earlier."""
         self.columns[name] = _Null(self.columns[name].ddl)
 
     def drop(self) -> None:

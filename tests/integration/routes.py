@@ -39,7 +39,7 @@ class Route:
 
     Attributes:
         run: Writes the rows of a query to a table.
-        in_every_run: Whether `make test` runs the route, as the first of its kind.
+        in_every_run: Whether `make test` runs the route, as the example of its kind.
         has_rows: Whether the table has the rows afterwards, or only the columns.
         updates: Whether a row replaces the row of the same `id`.
         refusal: The condition for a type that cannot be merged with the column's type.
@@ -137,7 +137,7 @@ def stream(table: Table, query: str) -> None:
     start_sink(rows, table.path, mergeSchema="true").awaitTermination()
 
 
-# Spark casts to the table's types first, except for the rows of a file-based writer.
+# INSERT BY NAME and writers to a named table cast to its types first, since Delta 4.2.
 CASTING = CANNOT_CAST if CASTS_EVOLVING_INSERTS else CANNOT_MERGE
 INSERTING = (
     CANNOT_CAST if CASTS_EVOLVING_INSERTS else "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS"

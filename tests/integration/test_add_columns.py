@@ -129,7 +129,7 @@ def test_new_column_has_its_logical_name_at_any_position(
     assert table.selected("a, s.x, s.y") == [(1, 2, 3)]
 
 
-def test_ids_and_names_grow_with_every_commit(table: Table) -> None:
+def test_new_column_has_the_next_id_and_its_logical_name_in_every_commit(table: Table) -> None:
     table.create_tracked("a INT")
 
     for number in range(2, 5):
@@ -233,7 +233,7 @@ def test_column_dropped_and_added_again_reads_null(table: Table, mode: str, colu
     assert table.selected("a, s.y") == [(1, 4)]
 
 
-# Tables that are not mapped, or not tracked.
+# Nested ids of IcebergCompatV2.
 
 
 @pytest.mark.without("deletion-vectors")

@@ -117,7 +117,7 @@ def test_no_step_is_a_statement_that_delta_refuses(managed: Table) -> None:
 
 
 @CATALOG_MANAGED
-def test_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> None:
+def test_column_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> None:
     managed.alter("ADD COLUMN `a b` INT")
     managed.spark.sql("UPDATE managed SET `a b` = d")
     managed.alter("DROP COLUMN d")
@@ -145,7 +145,7 @@ def test_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> 
     assert (log.is_tracked, log.flag) == (True, "false")
 
 
-def test_name_of_an_external_table_is_changed_by_its_path(external: Table) -> None:
+def test_column_name_of_an_external_table_is_changed_by_table_path(external: Table) -> None:
     tracking = UsageTracking.forName(external.spark, external.name)
     with external.no_commit(), pytest.raises(PySparkException):
         external.alter("RENAME COLUMN `a b` TO c")
@@ -174,7 +174,7 @@ BY_PATH: dict[str, Callable[[SparkSession, Path], object]] = {
 
 
 @CATALOG_MANAGED
-def test_closed_path_is_refused_with_the_condition_of_delta(managed: Table) -> None:
+def test_access_by_path_is_refused_with_the_condition_of_delta(managed: Table) -> None:
     for how, ask in BY_PATH.items():
         with pytest.raises(AnalysisException) as refused:
             ask(managed.spark, managed.path)

@@ -139,7 +139,7 @@ def location(request: pytest.FixtureRequest, table: Table) -> str:
 
 @pytest.fixture
 def by_name(named_table: Table, table: Table, location: str) -> Table:
-    """Returns the table `named`, which does not exist yet, with its clause."""
+    """Returns the table `named`, which does not exist yet, at its location."""
     return Table(named_table.spark, table.path, "named") if location else named_table
 
 
@@ -258,7 +258,7 @@ def use_tables(home: Path, jars: list[str]) -> list[list[tuple[object, ...]]]:
 
 
 def replace_used_tables(home: Path, jars: list[str]) -> list[Failure | None]:
-    """Replaces a managed and an external table, each after a drop, and returns their errors."""
+    """Replaces a managed and an external table, each after DROP COLUMN, and returns the errors."""
     spark = session(home, jars, catalog="FrontCatalog").getOrCreate()
     properties = f"TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
     failures = []
@@ -297,7 +297,7 @@ def test_catalog_without_staging_replaces_by_drop_and_create(
     assert (managed.is_tracked, managed.flag) == (True, "false")
     assert managed.columns == {"a": (1, "a"), "b": (2, "b")}
     assert managed.written_columns() == ["a", "b"]
-    # The files of an external table remain, so the new columns must not get their names.
+    # The log of an external table remains, so Delta refuses a CREATE with other columns.
     external = TableLog(tmp_path / "external")
     assert failure_of_external is not None
     assert failure_of_external.condition == "DELTA_CREATE_TABLE_SCHEME_MISMATCH"

@@ -257,7 +257,7 @@ def test_clone_of_an_untracked_table_is_tracked_only_by_its_own_property(
     assert table.selected() == [(1, None), (2, 20)]
 
 
-def test_clone_is_not_tracked_only_because_mapped_tables_are_by_default(
+def test_clone_of_an_untracked_mapped_table_ignores_enabled_by_default(
     source: Table, table: Table, conf: SetConf
 ) -> None:
     source.create("a INT", NAME_MODE)
@@ -268,7 +268,7 @@ def test_clone_is_not_tracked_only_because_mapped_tables_are_by_default(
     assert table.log.columns == {"a": (1, UUID)}
 
 
-def test_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
+def test_clone_of_a_plain_tracked_table_is_mapped_with_logical_names(
     source: Table, table: Table
 ) -> None:
     source.create("a INT", TRACKED)
@@ -285,7 +285,7 @@ def test_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
 
 
 @pytest.mark.broken_table("flag_without_feature")
-def test_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
+def test_stale_flag_of_the_source_becomes_true_in_a_tracked_clone(
     source: Table, table: Table
 ) -> None:
     # A session without usage tracking writes such a flag when it clones a tracked table.

@@ -265,8 +265,8 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
     table.alter("DROP COLUMN a")
 
     found = table.usage.status()
-    # Delta 4.0.0 leaves some commits without an earlier checkpoint, so this is not the first
-    # commit.
+    # On Delta 4.0.0, log cleanup keeps some commits before the oldest checkpoint. The history
+    # does not include them.
     first_state = min((table.path / "_delta_log").glob("[0-9]*.checkpoint.parquet"))
     assert [event[0] for event in whole] == [0, 0, 1]
     assert found.history_from == int(first_state.name[:20]) >= 3
@@ -281,7 +281,7 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
 
 
 def make_older(table: Table) -> None:
-    """Makes the log three days older. Each version has another second, as log cleanup requires."""
+    """Makes the log three days older. Versions are a second apart, as log cleanup requires."""
     for file in (table.path / "_delta_log").glob("[0-9]*"):
         when = time.time() - 3 * 24 * 3600 + int(file.name[:20])
         os.utime(file, (when, when))

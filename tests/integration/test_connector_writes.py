@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests writes of tracked tables by Delta's two connectors.
 
-Kernel's connector does not know the feature, so it writes no tracked table. Delta's own connector
-still runs statements by path, and the rules apply to them.
+Kernel's connector does not know the feature, so it writes no tracked table. Under STRICT, Delta's
+own connector still runs REPLACE, and calls of DataFrame and DeltaTable by path and some by name.
+The rules apply to these.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ EVERY_REPLACEMENT = pytest.mark.parametrize("replace", REPLACEMENTS.values(), id
 
 @EVERY_REPLACEMENT
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_replacement_does_not_reuse_physical_names(
+def test_replacement_does_not_reuse_physical_names_of_former_columns(
     changed: Table, conf: SetConf, mode: str, replace: Write
 ) -> None:
     before = changed.log.version
@@ -166,7 +167,7 @@ def test_column_added_by_a_write_does_not_reuse_a_physical_name(
     ]
 
 
-# Changes of rows by path, and the remaining rows.
+# Commits that keep the columns, by path or by name, and the rows after them.
 ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
     "delete": (lambda t: t.delta_table.delete("id = 1"), [(2, "two")]),
     "update": (
@@ -250,7 +251,9 @@ def test_restore_by_name_keeps_the_flag(clean: Table, conf: SetConf, mode: str) 
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_builder_drops_the_feature_with_its_flag(changed: Table, conf: SetConf, mode: str) -> None:
+def test_delta_table_drops_the_feature_with_its_flag(
+    changed: Table, conf: SetConf, mode: str
+) -> None:
     conf(MODE, mode)
 
     with changed.one_commit():
@@ -329,7 +332,7 @@ REFUSED = {
         "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
     ),
 }
-# Spark looks for the column in the catalog's schema.
+# Spark looks for the column in the catalog's schema, which does not have it.
 ALTERED = {
     "ALTER TABLE {t} RENAME COLUMN c TO d": "FIELD_NOT_FOUND",
     "ALTER TABLE {t} DROP COLUMN c": "FIELD_NOT_FOUND",
@@ -385,7 +388,7 @@ def other(changed: Table) -> Iterator[Table]:
 
 
 @pytest.mark.skipif(not LIKE_TAKES_DEFAULT_FORMAT, reason="LIKE takes the format of the table")
-def test_table_created_like_an_untracked_table_of_kernel_is_untracked(
+def test_table_created_like_a_tracked_table_of_kernel_is_untracked(
     changed: Table, other: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
@@ -423,7 +426,7 @@ def test_kernel_names_the_unknown_feature(changed: Table, conf: SetConf) -> None
         assert FEATURE in thrown.getMessage()
 
 
-# Writes of a DataFrame with a new row by the table's name.
+# Writes by the table's name, through Kernel's table. Some write the rows of the DataFrame.
 FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
     "saveAsTable": lambda frame: frame.write.format("delta").mode("append").saveAsTable("named"),
     "insertInto": lambda frame: frame.write.insertInto("named"),
@@ -443,7 +446,7 @@ FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
 }
 
 
-def test_write_by_name_is_refused_under_strict(changed: Table, conf: SetConf) -> None:
+def test_write_through_kernels_table_is_refused_under_strict(changed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
     further = changed.spark.sql("SELECT 3 AS id, 'three' AS c")
 
@@ -465,7 +468,9 @@ def test_sink_by_name_is_refused_under_strict(
 
 
 @pytest.mark.parametrize("mode", ["AUTO", "NONE"])
-def test_same_statements_follow_the_rules(changed: Table, conf: SetConf, mode: str) -> None:
+def test_sql_by_name_and_by_path_follows_the_rules_without_strict(
+    changed: Table, conf: SetConf, mode: str
+) -> None:
     conf(MODE, mode)
 
     for name in ("named", by_path(changed)):

@@ -202,7 +202,7 @@ def test_change_feed_of_spark_is_disabled(named_table: Table, conf: SetConf, mod
         named_table.spark.sql("SELECT * FROM named CHANGES FROM VERSION 1 TO VERSION 1")
 
 
-# These calls concern the table that ALTER TABLE changes, and Kernel's catalog has no such table.
+# Our calls need Delta's own table. Under STRICT they are refused: the catalog has Kernel's table.
 OURS: dict[str, Callable[[SparkSession, Path], object]] = {
     "columns": lambda spark, _: spark.sql("SELECT * FROM column_mapping('named')"),
     "stages": lambda spark, _: spark.sql("SELECT * FROM column_mapping_removal('named')"),
@@ -214,9 +214,7 @@ OURS: dict[str, Callable[[SparkSession, Path], object]] = {
 }
 
 
-def test_table_of_kernel_is_refused_by_the_name_of_the_setting(
-    renamed: Table, conf: SetConf
-) -> None:
+def test_refusal_of_a_table_of_kernel_names_the_setting(renamed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
     names = ("named", f"delta.`{renamed.path}`", f"delta.`file:{renamed.path}`")
 
@@ -288,7 +286,8 @@ def test_no_stream_shows_a_dropped_column_as_a_later_one(
         )
     assert INCOMPATIBLE_CHANGE in str(refused.value)
     if mode == "STRICT":
-        # Spark analyses the plan again by names, so the column is the later one.
+        # Spark analyses the plan again by names, so it reads the later column, unless the release
+        # keeps the plan's version.
         later = "old" if KEEPS_VERSION else None
         assert rows(held) == [(1, "one", later), (2, "two", later)]
     else:
@@ -373,7 +372,7 @@ def test_kernels_tables_are_read_by_their_current_names(named_table: Table, conf
 
 
 @pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark keeps the version that it found")
-def test_tables_of_kernel_have_no_column_that_was_renamed(
+def test_stale_plan_of_a_table_of_kernel_is_refused_after_a_rename(
     named_table: Table, conf: SetConf
 ) -> None:
     create(named_table)
@@ -411,7 +410,7 @@ def replaced_late(table: Table, change: Change) -> Exception | None:
     ],
     ids=["renamed", "swapped", "swapped and removed", "dropped and added"],
 )
-def test_replacement_by_the_tables_own_rows_keeps_their_columns(
+def test_late_replacement_by_own_rows_is_refused_or_keeps_each_value_in_its_column(
     named_table: Table, conf: SetConf, mode: str, change: Change, columns: str, expected: Rows
 ) -> None:
     create(named_table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests CREATE TABLE AS SELECT, and its forms in both writers."""
+"""Tests CREATE TABLE AS SELECT, and a DataFrame write that creates a table."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_columns_of_a_mapped_source_get_new_ids_and_names(
         {TRACK_MAPPED: "true", f"{DEFAULTS}.columnMapping.mode": "name"},
     ],
 )
-def test_plain_write_creates_a_tracked_table_when_sessions_defaults_have_the_feature(
+def test_plain_write_creates_a_tracked_table_when_the_session_tracks_new_tables(
     table: Table, conf: SetConf, defaults: dict[str, str]
 ) -> None:
     for key, value in defaults.items():

@@ -37,7 +37,7 @@ def test_doctor_finds_a_sound_machine(delta_jars: list[str], tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-# Sessions with the settings of spark-defaults.conf only.
+# Sessions that start without `configure`.
 
 
 def tried(folder: Path, settings: Mapping[str, str]) -> Diagnosis:
@@ -57,7 +57,7 @@ def sound(jars: list[str]) -> dict[str, str]:
     }
 
 
-# Interpreters that are older than the rules allow.
+# Reports Python 3.9, which the rule process refuses.
 OLD_PYTHON = """#!/bin/sh
 exec "{python}" -c '
 import runpy, sys

@@ -99,7 +99,7 @@ def with_dropped(
     value: str = f"'{MARKER}'",
     properties: tuple[str, ...] = (TRACKED, NAME_MODE),
 ) -> Callable[[Table], str]:
-    """Makes a table of one row, and drops a column or one inside it. Returns the path."""
+    """Returns a function that makes a table of one row, drops the column, and returns its path."""
 
     @made_once
     def changed(table: Table) -> None:
@@ -129,7 +129,7 @@ def renamed(table: Table) -> str:
 
 
 def mapped_again(table: Table) -> str:
-    """The same logical name existed before, and exists again, under other physical names."""
+    """Maps the table twice, drops a column, and adds its name again with a UUID physical name."""
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
     UsageTracking.forName(table.spark, table.name).remove_column_mapping(progress=None)
@@ -430,7 +430,7 @@ def test_unreadable_deletion_vector_is_unknown(table: Table) -> None:
 
 @pytest.mark.without("auto-compact")
 @PURGES
-def test_deletion_vector_is_a_removed_file_when_no_longer_needed(table: Table) -> None:
+def test_unreadable_deletion_vector_needs_vacuum_only_when_no_longer_live(table: Table) -> None:
     file = with_vector(table)
     table.purge()
     assert dropped(table).columns == ()
@@ -504,7 +504,7 @@ def listed_log(table: Table) -> Any:
 
 
 def in_folder(reading: Any) -> Any:
-    """Returns the log with all files of a folder that has no hidden ones."""
+    """Returns the log with all files of the folder, if VACUUM ignores none of them."""
     jvm: Any = SparkSession.active()._jvm
     return reading.folder(jvm.java.util.function.Predicate.isEqual("hidden")).log()
 
@@ -572,10 +572,10 @@ def map_anew(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("again", "id"), [(align, 3), (map_anew, 2)])
-def test_column_added_after_names_were_aligned_hides_no_dropped_column(
+def test_column_added_again_hides_no_dropped_column(
     table: Table, again: Callable[[Table], None], id: int
 ) -> None:
-    """The new column has the physical name of the dropped column or, if mapped again, its id."""
+    """The new column has the physical name of the dropped column and, if mapped again, its id."""
     top_level(table)
     assert table.log.at(0).columns["secret"] == (2, "secret")
     again(table)

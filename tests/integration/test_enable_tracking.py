@@ -182,7 +182,7 @@ def test_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enable)
 
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.parametrize(("stale", "flag"), [("false", "false"), ("true", "true"), ("?", "true")])
-def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
+def test_stale_flag_of_a_plain_table_becomes_true_unless_it_is_false(
     table: Table, stale: str, flag: str
 ) -> None:
     table.create("a INT")

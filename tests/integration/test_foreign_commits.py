@@ -141,7 +141,7 @@ def test_purge_reads_what_delta_reads(table: Table) -> None:
 def test_removal_continues_after_a_conflict_that_delta_cannot_read(
     table: Table, style: Callable[[Lines], str]
 ) -> None:
-    """Delta reads winning commits by its own classes, which fail for such a line."""
+    """Delta's snapshot reads these lines. Its conflict check parses each line alone, and fails."""
     renamed(table)
     other = Table(table.spark, table.path)
 
@@ -236,10 +236,10 @@ def test_table_functions_read_what_delta_reads(table: Table, style: Callable[[Li
 
 @pytest.mark.parametrize("style", [array_of_actions, single_quotes])
 @pytest.mark.every_variant
-def test_stale_plan_is_refused_when_other_lines_changed_its_columns(
+def test_stale_plan_is_refused_when_foreign_commits_changed_its_columns(
     table: Table, style: Callable[[Lines], str]
 ) -> None:
-    """The physical names of both versions are equal: only the commits between them differ."""
+    """Both versions have equal physical names: only the commits show that `b` was replaced."""
     table.create_tracked("a INT, b STRING, g INT")
     insert_one_file(table, "(1, 'x', 7)")
     held = DeltaTable.forPath(table.spark, str(table.path))
@@ -260,7 +260,7 @@ def test_stale_plan_is_refused_when_other_lines_changed_its_columns(
 def test_error_names_the_line_that_delta_cannot_read(
     spark: SparkSession, tmp_path: Path, style: Callable[[Lines], str]
 ) -> None:
-    """Delta starts the statement: it reads the metadata from the checksum of the newest version."""
+    """Delta does not fail first: it takes the metadata from the checksum, not from the commits."""
     table = renamed(Table(spark, tmp_path / "a b%20c"))
 
     with untouched(table), written(table, 1, style):

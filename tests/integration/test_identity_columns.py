@@ -125,7 +125,7 @@ def test_each_write_that_counts_keeps_flag_ids_and_names(table: Table) -> None:
     assert table.rows() == [(1, 1, None), (100, 2, None), (2, 3, 4)]
 
 
-def test_sync_identity_keeps_the_flag_false(table: Table) -> None:
+def test_sync_identity_keeps_the_flag(table: Table) -> None:
     table.create_tracked(f"{BY_DEFAULT}, a INT")
     table.insert("(20, 1)")
     with table.one_commit():

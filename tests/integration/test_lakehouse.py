@@ -251,7 +251,7 @@ def test_writers_wait_for_the_retention_period_and_finish_later(
     assert table.selected() == ROWS
 
 
-def test_name_with_a_variable_waits_as_its_own_table(spark: SparkSession, tmp_path: Path) -> None:
+def test_variable_in_a_path_is_not_substituted(spark: SparkSession, tmp_path: Path) -> None:
     made = free(at(spark, tmp_path, "made"))
     plain(at(spark, tmp_path, "t1"))
     path = tmp_path / "t${lake.x}"

@@ -78,7 +78,7 @@ def test_no_table_begins_after_the_time(spark: SparkSession, tmp_path: Path) -> 
     assert not any(is_unmapped(table.log) for table in tables)
 
 
-def test_limit_of_bytes_holds_when_another_writer_makes_a_removal_a_copy(
+def test_limit_of_bytes_holds_when_another_writer_renames_a_column(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     tables = [free(at(spark, tmp_path, name)) for name in "ab"]
@@ -106,7 +106,7 @@ def on_disk(disk: OddDisk, spark: SparkSession, path: Path) -> Table:
     ("on_error", "expected"),
     [(1, ["FAILED", "NOT_BEGUN", "NOT_BEGUN"]), ("continue", ["FAILED", "DONE", "DONE"])],
 )
-def test_no_table_begins_after_the_failures(
+def test_on_error_decides_whether_tables_begin_after_a_failure(
     spark: SparkSession, tmp_path: Path, disk: OddDisk, on_error: Any, expected: list[str]
 ) -> None:
     tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
@@ -250,7 +250,7 @@ def test_jobs_of_a_table_have_its_description_a_pool_and_the_group_of_the_caller
     assert outcomes(report) == ["DONE"]
     assert after == before
     tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
-    # Others are of the survey before and after.
+    # Jobs without such a tag belong to the surveys before and after the run.
     tagged = [job for job in jobs_of(spark, group) if "spark-ext-" in str(job.jobTags())]
     descriptions = {str(job.description().get()) for job in tagged}
     expected = f"spark-ext remove column mapping until readers: {report.tables[0].table} (1 of 1)"

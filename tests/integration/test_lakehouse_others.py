@@ -58,10 +58,10 @@ def test_table_dropped_by_another_session_has_the_outcome_gone(
     )
 
     assert outcomes(report) == ["GONE", "DONE"], report.text()
-    assert not report.complete  # another name may cover it
+    assert not report.complete  # the table may exist under another name
 
 
-def test_storage_that_lacks_a_class_leaves_the_other_tables_alone(
+def test_storage_that_lacks_a_class_does_not_stop_the_other_tables(
     spark: SparkSession, tmp_path: Path, disk: OddDisk
 ) -> None:
     table = free(at(spark, tmp_path, "t"))
@@ -189,7 +189,7 @@ def renamed(table: Table) -> Table:
         (spark_ext.untrack, free, None),
     ],
 )
-def test_two_calls_of_another_goal_at_once_end_with_the_same_tables(
+def test_two_calls_of_another_goal_at_once_reach_the_goal(
     spark: SparkSession,
     tmp_path: Path,
     call: Callable[..., LakehouseReport],
@@ -200,7 +200,7 @@ def test_two_calls_of_another_goal_at_once_end_with_the_same_tables(
 
     reports = at_once(spark, call, tables)
 
-    # One alignment may drop the feature that the other one has just added, and begins again then.
+    # An alignment may report CONFLICT if the other one drops the feature that was just added.
     done = {"DONE", "ALREADY_DONE", "DONE_BY_ANOTHER"}
     rows = [row for report in reports for row in report.tables if row.outcome not in done]
     undone = {("FAILED", None, ("CONFLICT",))} if call is spark_ext.align_names else set()

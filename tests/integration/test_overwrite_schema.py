@@ -71,7 +71,7 @@ def test_overwrite_that_may_not_change_the_schema_is_refused(
         ({"mergeSchema": "true", "replaceWhere": "a = 2"}, "DELTA_REPLACE_WHERE_MISMATCH"),
     ],
 )
-def test_overwrite_of_a_part_may_not_overwrite_the_schema(
+def test_refused_overwrite_of_a_part_keeps_the_schema(
     table: Table, options: dict[str, str], condition: str
 ) -> None:
     table.create_tracked("a INT, b STRING", partitioned_by="a")

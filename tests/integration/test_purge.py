@@ -57,7 +57,7 @@ def dropped(table: Table, /, *properties: str, **options: str) -> Table:
 
 
 def rewrite_first_commit(table: Table, change: Callable[[dict[str, Any]], object]) -> None:
-    """Changes the files that the first INSERT added, as another writer might have logged them."""
+    """Changes the `add` actions of the first INSERT, as another writer might have logged them."""
     commit = table.path / "_delta_log" / f"{1:020}.json"
     actions = [json.loads(line) for line in commit.read_text().splitlines()]
     for action in actions:
@@ -415,7 +415,7 @@ def test_committed_batch_keeps_its_copies_when_the_other_conflicts(
 
 
 def beside(table: Table, *others: Callable[[Table], object]) -> Exception | None:
-    """Purges a table while others commit just before the purge."""
+    """Purges a table. The others commit just before the purge commits."""
     return with_conflicts(
         table.spark, lambda: purge(table), Step.COMMIT, [lambda: in_turn(*others)(table)]
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that changes that Delta refuses keep the version, the flag, names and ids."""
+"""Tests that changes that Delta refuses commit nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEPENDENT = "DEPENDENT_COLUMN_CHANGE"
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """Returns tables that only refused statements name."""
+    """Returns tables that the tests share, because no test changes them."""
     home = tmp_path_factory.mktemp("refused")
     made = {name: Table(spark, home / name) for name in [*TABLES, "generated"]}
     for name, (columns, properties, clause) in TABLES.items():
@@ -67,7 +67,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
         ("clustered", "DROP COLUMN a", "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN"),
         ("generated", "DROP COLUMN a", f"DELTA_GENERATED_COLUMNS_{DEPENDENT}"),
         ("constrained", "DROP COLUMN a", f"DELTA_CONSTRAINT_{DEPENDENT}"),
-        # Renames and drops need other statements.
+        # Renames, new types, and a drop on an unmapped table: these statements refuse them.
         ("nested", "CHANGE COLUMN a c INT", "_LEGACY_ERROR_TEMP_0034"),
         ("nested", "ALTER COLUMN a TYPE STRING", CHANGE_REFUSED),
         ("nested", "ALTER COLUMN a TYPE BIGINT", CHANGE_REFUSED),
@@ -103,7 +103,7 @@ def test_refused_change_commits_nothing(
         tables[kind].alter(change)
 
 
-def test_drop_of_a_missing_column_that_may_be_missing_commits_nothing(
+def test_drop_if_exists_of_a_missing_column_commits_nothing(
     tables: dict[str, Table],
 ) -> None:
     with tables["nested"].no_commit():

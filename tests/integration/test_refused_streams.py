@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that streams fail before they read a row if column mapping was removed in between."""
+"""Tests streams that cannot continue after a removal: they fail before they read a row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 pytestmark = pytest.mark.without("auto-compact")
 
 
-def test_batch_from_both_sides_is_refused(table: Table, tmp_path: Path) -> None:
+def test_batch_from_both_sides_of_the_removal_is_refused(table: Table, tmp_path: Path) -> None:
     """A program without spark-ext and with Delta's unsafe setting may have planned such a batch."""
     stream = Stream(used(table), tmp_path / "s")
     stream.run()
@@ -130,7 +130,7 @@ def test_stream_is_refused_when_a_clone_replaced_the_table_after_the_removal(
         ),
     ],
 )
-def test_stream_is_refused_when_other_columns_changed_too(
+def test_stream_is_refused_when_the_table_changed_besides_the_removal(
     table: Table, tmp_path: Path, change: Callable[[Table], None], is_behind: bool
 ) -> None:
     stream = Stream(used(table), tmp_path / "s", skipChangeCommits="true")
@@ -162,7 +162,7 @@ def test_stream_is_refused_when_fields_of_a_struct_changed_their_order(
 def test_stream_is_refused_when_restore_restored_a_column_of_the_same_name(
     table: Table, tmp_path: Path, operation: str
 ) -> None:
-    """The dropped column `b` has this physical name. A commit need not name its operation."""
+    """The physical name of the dropped column is also `b`. A commit need not name its operation."""
     table.create_tracked("k INT, b INT")
     table.insert("(1, 100)")
     table.alter("DROP COLUMN b")

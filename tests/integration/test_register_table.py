@@ -75,7 +75,7 @@ def test_registration_with_other_columns_or_properties_is_refused(
 
 
 @pytest.mark.parametrize("value", ["false", "true"])
-def test_flag_may_not_be_named(at_location: Table, value: str) -> None:
+def test_registration_that_sets_the_flag_is_refused(at_location: Table, value: str) -> None:
     with at_location.refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
         at_location.spark.sql(
             f"CREATE TABLE {NAME} USING delta LOCATION '{at_location.path}'"

@@ -37,7 +37,7 @@ Removal = Callable[[Table], object]
 
 @made_once
 def renamed(table: Table, *properties: str) -> Table:
-    """Makes a table of two files. One contains a renamed column, and one a dropped column."""
+    """Makes a table of two files. Both contain a renamed column and a dropped column."""
     table.create("a INT, b STRING, d INT", TRACKED, NAME_MODE, *properties)
     table.insert("(1, 'x', 7)")
     table.alter("RENAME COLUMN a TO c")
@@ -85,14 +85,14 @@ def test_every_way_copies_the_files_of_a_used_table(
 
 
 @pytest.mark.without("auto-compact")
-def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None:
+def test_files_are_copied_and_rewritten_in_one_commit(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
     insert_one_file(table, "(1, NULL), (2, named_struct('x', 2, 'y', 3))")
     table.alter("DROP COLUMN s.x")
     insert_one_file(table, "(3, NULL), (4, named_struct('y', 4))")
     table.alter("ADD COLUMN s.z INT")
     table.alter("DROP COLUMN s.y")
-    # The first two files no longer contain a field of the struct.
+    # The first two files contain only dropped fields of the struct.
     table.spark.sql(f"ALTER TABLE {table.name} ADD COLUMN b INT")
     table.insert("(5, named_struct('z', 6), 7)")
     table.alter("RENAME COLUMN b TO c")

@@ -36,7 +36,7 @@ def assert_metadata_only(log: TableLog) -> None:
 
 
 def assert_written_anew(log: TableLog) -> None:
-    """Asserts that the commit replaced every file, by a byte copy or by Delta."""
+    """Asserts that the commit replaced files, by a byte copy or by Delta."""
     commit = removal_of(log)
     assert len(commit.actions("add")) > 0
     assert len(commit.actions("remove")) > 0
@@ -293,7 +293,7 @@ def test_stale_flag_of_a_clone_made_without_tracking_is_ignored(
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     clone = table.clone(tmp_path / "clone")
-    # A session without the extension drops the feature and a column, and copies the flag.
+    # A session without the extension clones the flag without the feature, and drops a column.
     protocol = clone.log.protocol
     kept = [name for name in protocol["writerFeatures"] if name != "columnMappingUsageTracking"]
     clone.log.append_foreign({"protocol": {**protocol, "writerFeatures": kept}})

@@ -42,7 +42,7 @@ def source(table: Table) -> Table:
 
 @made_once
 def with_vectors(table: Table) -> None:
-    """Makes three files of four rows. A DELETE removes a row of each, and another one more row."""
+    """Makes three files of four rows. Deletes a row of each, and then one more row of a file."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     for first in (0, 4, 8):
         rows = ", ".join(f"({a}, 'x{a}')" for a in range(first, first + 4))
@@ -120,7 +120,7 @@ def test_clone_is_readable_after_purge_and_vacuum_of_its_source(
     assert sorted(clone.rows()) == ROWS
 
 
-def test_vectors_that_a_killed_driver_copied_are_named_in_the_report(
+def test_vectors_that_a_killed_driver_copied_are_counted_in_the_report(
     clone: Table, tmp_path: Path
 ) -> None:
     """The folder contains the copies of a removal, and its log does not name them."""

@@ -49,7 +49,7 @@ def readd(table: Table, **changes: object) -> Action:
 
 
 def assert_all_else_is_kept(log: TableLog) -> None:
-    """Asserts that the action of each copy equals that of its file, except for path and names."""
+    """Asserts that each copy's action differs from its file's action only in keys of `CHANGING`."""
     assert pairs(log)
     for old, new in pairs(log):
         for key in (old.keys() | new.keys()) - CHANGING:
@@ -155,7 +155,7 @@ def test_missing_statistics_are_not_added(table: Table, stats: str | None) -> No
 
 
 @pytest.mark.without("deletion-vectors")
-@since_delta_4_1("knows no statistics that are structs alone")
+@since_delta_4_1("ignores statistics that are stored only as structs")
 @pytest.mark.parametrize(
     "properties",
     [
@@ -271,7 +271,7 @@ def test_deletion_vector_beside_tight_bounds_is_kept(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_deletion_vector_without_a_count_of_rows_is_rewritten(table: Table) -> None:
+def test_file_with_a_deletion_vector_but_no_row_count_is_rewritten(table: Table) -> None:
     with_vector(table)
     (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
     table.log.append_foreign({"add": {**old, "stats": "{}", "dataChange": False}})
@@ -437,7 +437,7 @@ def test_other_domains_are_kept(table: Table) -> None:
 
 
 def test_commit_has_the_actions_of_deltas_own_removal(table: Table) -> None:
-    """Only files and row ids differ: Delta assigns new row ids."""
+    """Compares commit info, metadata and protocol. Files, row ids, times and metrics may differ."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")

@@ -131,7 +131,7 @@ def test_exact_dry_run_counts_the_files_of_the_removal(table: Table) -> None:
     table.alter("ADD COLUMN e INT")
     table.insert("(1, NULL, NULL, 1)")
     table.alter("ADD COLUMN d.z INT")
-    table.alter("DROP COLUMN d.y")  # Delta rewrites a file that contains no other field of d
+    table.alter("DROP COLUMN d.y")  # the removal rewrites a file that contains no other field of d
     table.alter("DROP COLUMN e")
 
     with table.no_commit():
@@ -540,7 +540,7 @@ def test_removal_until_readers_waits_without_fast_drop(table: Table, conf: SetCo
 
 
 @pytest.mark.without("deletion-vectors")
-def test_drop_feature_with_truncate_history_keeps_files_and_drops_all_features(
+def test_drop_feature_with_truncate_history_keeps_files_and_drops_column_mapping(
     table: Table,
 ) -> None:
     table.create_tracked()

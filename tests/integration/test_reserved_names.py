@@ -98,7 +98,7 @@ def test_reserved_name_is_accepted_in_a_struct(table: Table) -> None:
     assert table.selected() == [(1, (100,)), (2, (200,))]
 
 
-def test_removal_succeeds_after_a_rename_of_the_reserved_name(table: Table) -> None:
+def test_removal_succeeds_after_a_rename_when_files_have_no_reserved_name(table: Table) -> None:
     table.create_tracked(f"a INT, {ROW_INDEX} BIGINT")
     table.insert("(1, 100)")
     table.alter(f"RENAME COLUMN {ROW_INDEX} TO b")

@@ -117,7 +117,7 @@ def test_restore_to_before_an_add_sets_the_flag(
 
 @pytest.mark.matrix
 def test_restore_to_before_a_rename_and_its_reversal_keeps_the_flag_true(table: Table) -> None:
-    # The versions differ in nothing else, so only the earlier true flag can keep the flag true.
+    # Both versions have the same columns, so only the earlier true flag can keep the flag true.
     table.create_tracked("a INT, b INT")
     table.alter("RENAME COLUMN b TO c")
     table.alter("RENAME COLUMN c TO b")

@@ -383,7 +383,7 @@ def test_running_stream_stops_when_restore_replaced_its_columns(
 
 
 @pytest.mark.every_variant
-def test_change_feed_reads_the_new_commits_when_the_folder_was_replaced(
+def test_change_feed_is_refused_by_the_new_commits_when_the_folder_was_replaced(
     table: Table, tmp_path: Path
 ) -> None:
     filled(table, NAME_MODE, TRACKED)

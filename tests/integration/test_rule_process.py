@@ -232,7 +232,7 @@ def test_worker_is_reached_with_any_preferred_loopback_address(
 
 
 def worker_outlives_its_jvm(home: Path, jars: list[str]) -> bool:
-    """Kills the JVM of a session, and returns whether its rule process runs 10 s later."""
+    """Kills a session's JVM, and returns whether its rule process still runs after a wait."""
     spark = session(home, jars).getOrCreate()
     Table(spark, home / "t").create_tracked()
     jvm = jvm_pid(spark)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that a rule process that fails, hangs or sends an invalid answer commits nothing.
 
-The next call works. Each fault is an interpreter: a script instead of Python. A fault in a call
-runs the worker's own code with other rules.
+The next call works. Most tests replace the interpreter by a script. For a fault in a call, the
+script runs the worker's own code with other rules.
 """
 
 from __future__ import annotations
@@ -141,9 +141,7 @@ def test_interpreter_that_hangs_at_its_start_is_ended(
 
 
 @pytest.mark.parametrize("timeout", ["soon", "", "30 parsecs", "1.5s", "0s", "-1s", "999us"])
-def test_time_limit_that_is_not_a_duration_is_refused(
-    tracked: Table, driver_conf: SetConf, timeout: str
-) -> None:
+def test_invalid_time_limit_is_refused(tracked: Table, driver_conf: SetConf, timeout: str) -> None:
     driver_conf(TIMEOUT, timeout)
 
     error = refusal_then_recovery(tracked, driver_conf)
@@ -366,9 +364,7 @@ def test_other_columns_than_a_query_was_analyzed_with_are_refused(
     assert f"has the columns {columns} and not path" in parameters(refused.value)["problem"]
 
 
-def test_missing_removal_stage_counts_as_not_reached(
-    tracked: Table, rules: Callable[..., str]
-) -> None:
+def test_missing_removal_stage_is_refused(tracked: Table, rules: Callable[..., str]) -> None:
     rules(
         setup="""
             from spark_ext.process import table_functions
@@ -431,8 +427,8 @@ def test_rule_that_raises_is_named_with_its_traceback(
     assert "broken_rule" in parameters(error)["traceback"]
 
 
-# Statements that need no rule succeed. On untracked tables, the rules are called by a table
-# function, by CREATE if mapped tables are tracked by default, and if a stale flag exists.
+# Statements that need no rule succeed. On untracked tables, table functions call the rules, and
+# ALTER TABLE if a stale flag exists. CREATE calls them if mapped tables are tracked by default.
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
     return ended, unknown is None
 
 
-# Spark only logs a warning for a NoClassDefFoundError, as if a release lacked a class.
+# If an extension throws a NoClassDefFoundError, Spark itself only logs a warning.
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [
@@ -228,7 +228,7 @@ def test_extensions_work_in_any_order_and_in_several_sessions(
 
 
 def log_of_a_start(home: Path, jars: list[str]) -> tuple[list[str], str | None]:
-    """Returns the log of our classes at a start, and the condition of a function call."""
+    """Returns the log lines of `DeltaHooks` at a start, and the condition of a function call."""
     log = home / "log"
     with log.open("w") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())  # the JVM starts later, and uses it too

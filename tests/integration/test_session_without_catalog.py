@@ -71,7 +71,7 @@ BUILDERS: dict[str, Callable[[SparkSession, str], object]] = {
     ),
     "DeltaTable.delete": lambda spark, path: DeltaTable.forPath(spark, path).delete(),
 }
-# Spark drops the entry of a Delta table in its catalog, with and without Delta's catalog.
+# These statements run on the named table only. Its entry in the catalog must remain.
 OF_NAMED_TABLES = ["DROP TABLE {t}", "TRUNCATE TABLE {t}", "ALTER TABLE {t} RENAME TO {new}"]
 OF_OTHER_TABLES = [
     "SELECT 1",

@@ -228,7 +228,7 @@ def test_source_with_a_schema_log_reads_across_a_change(
 def test_source_with_a_schema_log_reads_across_removal_and_align(
     table: Table, target: Table, conf: SetConf, act: str, flag: str
 ) -> None:
-    """Without a schema log, the stream stops at each start: the rename seems to happen again."""
+    """If a column was renamed before, the stream needs Delta's setting for renames and drops."""
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     if flag == "true":

@@ -243,7 +243,7 @@ def test_change_feed_continues(table: Table, tmp_path: Path, is_read: bool) -> N
     ]
 
 
-def test_change_feed_has_null_before_a_column_that_was_added_after_the_removal(
+def test_change_feed_has_null_in_older_rows_for_a_column_added_after_the_removal(
     table: Table, tmp_path: Path
 ) -> None:
     stream = Stream(used(table, CHANGES), tmp_path / "s", readChangeFeed="true")
@@ -387,7 +387,7 @@ def test_column_that_was_added_after_the_removal_is_null_before(
 def test_column_with_the_name_of_a_dropped_column_is_null_before(
     table: Table, tmp_path: Path
 ) -> None:
-    """The other columns have readable names, so only the dropped column has another name."""
+    """The removal keeps the name of `k`. Older files contain the dropped column as `c`."""
     table.create_tracked("k INT, c INT")
     table.insert("(1, 111)")
     table.insert("(2, 222)")

@@ -86,7 +86,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
     ),
     "log_missing": (shutil.rmtree, "DELTA_MISSING_DELTA_TABLE"),
-    # An error without a condition has its class.
+    # If an error has no condition, the survey shows the class of the error.
     "schema": (
         lambda log: edit(log, 0, without_schema),
         "com.fasterxml.jackson.core.io.JsonEOFException",

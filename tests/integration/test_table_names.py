@@ -64,7 +64,7 @@ def operations(log: TableLog) -> list[str]:
 
 
 def act(usage: UsageTracking) -> None:
-    """Runs each statement for a table whose flag is false once."""
+    """Runs each statement once, for a table whose flag is false."""
     assert usage.has_dropped_or_renamed is False
     usage.disable()
     assert usage.has_dropped_or_renamed is None
@@ -124,7 +124,7 @@ def other_catalog(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def other(spark: SparkSession, other_catalog: Path, tmp_path: Path) -> Iterator[Path]:
-    """Yields the folder of a new schema of `other`, and leaves the schema afterwards."""
+    """Yields the folder of a new schema of `other`, and uses the default schema afterwards."""
     yield other_catalog / tmp_path.name
     spark.sql("USE spark_catalog.default")
 
@@ -207,7 +207,7 @@ def test_name_without_a_table_is_refused(spark: SparkSession, name: str, conditi
         ("TABLE odd (a INT) USING parquet", "TABLE", "DELTA_MISSING_DELTA_TABLE"),
     ],
 )
-def test_table_of_another_format_is_refused(
+def test_view_or_table_of_another_format_is_refused(
     spark: SparkSession, create: str, drop: str, condition: str
 ) -> None:
     spark.sql(f"CREATE {create}")
@@ -284,7 +284,7 @@ def test_argument_that_is_not_a_constant_text_is_refused(
             spark.sql(f"SELECT * FROM {function}({arguments})")
 
 
-def test_name_with_an_unset_variable_is_refused(
+def test_name_with_a_variable_is_refused_when_sparkext_unset_is_set(
     spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
     log = write_tracked(spark, tmp_path / "a${x}")
@@ -519,7 +519,7 @@ def test_name_resolves_to_the_same_table_after_use(named_table: Table, name: str
 def test_name_resolves_to_the_same_table_when_letter_case_matters(
     named_table: Table, conf: SetConf
 ) -> None:
-    """Without letter case, every such name means the table in lower case."""
+    """If letter case does not matter, both names mean the table in lower case."""
     spark = named_table.spark
     if spark.conf.get("spark.sql.catalogImplementation") == "hive":
         pytest.skip("a Hive metastore has no two such names")

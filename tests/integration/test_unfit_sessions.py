@@ -123,7 +123,7 @@ def of_version(told: str, to: Path) -> str:
 def two_jars(
     home: Path, delta_jars: list[str], other: str, *, parent: bool
 ) -> SparkSession.Builder:
-    """Returns a session with another jar beside ours, in the same class loader or its parent."""
+    """Returns a builder with another jar beside ours, in the same class loader or its parent."""
     if not parent:
         return session(home, [*delta_jars, other, our_jar()])
     class_path = ":".join([*delta_jars, other])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that statements name a data file whose storage has no class in the session."""
+"""Tests that the error of a statement names a data file on an unknown storage."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_releases_of_vendors_are_accepted_when_they_fit(
 
 
 def tracked_by(way: str, home: Path, folder: Path) -> tuple[set[str], Diagnosis]:
-    """Tracks a table if the defaults name Delta's jars and ours; returns history and finding."""
+    """Tracks a table with defaults that name Delta's jars and ours; returns history and finding."""
     os.environ["SPARK_HOME"] = str(home)
     settings = defaults(home / "conf" / "spark-defaults.conf")
     builder = session(folder, [settings[JARS]] if way == "configure, of its builder" else [])

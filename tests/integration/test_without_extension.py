@@ -129,7 +129,9 @@ def clone_and_change(spark: SparkSession, source: Path, path: Path) -> None:
 
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.matrix
-def test_clone_changed_without_the_extension_has_the_flag_true(table: Table, plain: Plain) -> None:
+def test_clone_of_a_table_changed_without_the_extension_has_the_flag_true(
+    table: Table, plain: Plain
+) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     clone = Table(table.spark, table.path.with_name("changed"))
@@ -210,7 +212,7 @@ RUNNING: dict[Path, Any] = {}
 
 
 def start_stream(spark: SparkSession, source: Path, target: Path, how: str) -> None:
-    """Starts a sink, or an update of all rows by a `DeltaTable` of now in each batch."""
+    """Starts a sink, or a stream that updates all rows by one `DeltaTable` in each batch."""
     rows = spark.readStream.format("delta").load(str(source))
     writer = rows.writeStream.option("checkpointLocation", str(checkpoint_of(target)))
     held = Table(spark, target).delta_table

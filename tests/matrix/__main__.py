@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the integration tests on every supported pair of Spark and Delta: `make test-pairs`.
+"""Runs the integration tests on pairs of Spark and Delta: `make test-pairs`.
 
 Each pair of `pairs.py` has a virtual environment below `.matrix/` and uses the jar of the checkout.
 A run links the jar against the jars of the pair, runs the tests, and prints the table of
 docs/test-matrix.md.
 
 Usage:
-    .venv/bin/python -m tests.matrix [--pairs '4.0.1+4.1.0 4.2.1+4.4.0'] [-- <arguments of pytest>]
+    .venv/bin/python -m tests.matrix --maven <the command that builds the jar> [--short]
+        [--pairs '4.0.1+4.1.0 4.2.1+4.4.0'] [-- <arguments of pytest>]
 """
 
 from __future__ import annotations

@@ -49,11 +49,12 @@ def whole() -> list[str]:
 
 
 def short() -> list[str]:
-    """Returns each Delta with the oldest Spark of its last row, and the other end of each row."""
+    """Returns each Delta with the oldest Spark of its last row, and one more pair of each row."""
     found = []
     for line in RELEASES["sparks"]:
         last = {delta: row for row in rows(line) for delta in row.deltas}
         found += [f"{row.sparks[0]}+{delta}" for delta, row in last.items()]
+        # The newest Spark of each row with the oldest Delta.
         found += [f"{row.sparks[-1]}+{row.deltas[0]}" for row in rows(line)]
     return found
 

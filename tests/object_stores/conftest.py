@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provides an S3 server for each test process, and its buckets, whose small tables it proves."""
+"""Provides S3 servers for each test process, and buckets whose small tables `proof` checks."""
 
 from __future__ import annotations
 

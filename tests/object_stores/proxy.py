@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from tests.object_stores.requests import CODES, Fault, Harm, Kind, Request, wanted
 
 PIECE = 256 << 10
-# Headers of one connection, which the proxy writes itself.
+# Headers of one connection, which the proxy does not forward.
 HOP = {"connection", "keep-alive", "transfer-encoding", "expect", "te", "upgrade"}
 
 

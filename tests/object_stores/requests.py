@@ -143,7 +143,7 @@ class Fault:
 def wanted(
     kind: Kind | None, key: str, method: str | None, also: Callable[[Request], bool] | None
 ) -> Callable[[Request], bool]:
-    """Returns whether a request has this kind, key (a shell pattern) and method."""
+    """Returns a predicate for requests by kind, key (a shell pattern), method and `also`."""
 
     def matches(request: Request) -> bool:
         return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the state of an S3 server by a small client of the standard library.
+"""Calls an S3 server by a small client of the standard library.
 
 The client shares nothing with hadoop-aws, with the AWS SDK or with spark-ext.
 """

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the S3 servers of these tests, each in a process with its own loopback port.
 
-`make test` uses S3Proxy of Maven Central: one jar of 55 MB, which starts in 2 s. It behaves as S3
-for copies of ranges, for their condition on the source's ETag, and for errors. The table shows 1 GB
-in 16 objects by 4 threads, on 2 cores:
+`make test` uses S3Proxy of Maven Central: one jar of 55 MB, which starts in 2 s (S3Mock: 10 s). It
+behaves as S3 for copies of ranges, for their condition on the source's ETag, and for errors. The
+table shows 1 GB in 16 objects by 4 threads, on 2 cores:
 
 | | PUT | GET | copy by parts | memory | lacks |
 |---|---|---|---|---|---|
 | S3Proxy 4.1.0 on files | 6.7 s | 3.6 s | 8.7 s | 225 MB | encryption: 501 |
 | S3Proxy 4.1.0 in memory | | | | all objects | |
-| S3Mock 5.2.0 (10 s) | 7.9 s | 3.1 s | 11.4 s | 298 MB | checked ranges, returned checksums |
+| S3Mock 5.2.0 | 7.9 s | 3.1 s | 11.4 s | 298 MB | checked ranges, returned checksums |
 | moto 5.2.5 | 13.2 s | 4.1 s | 8.8 s | 1.2 GB | the ETag's condition; checked digests, ranges |
 | versitygw 1.8.0 | 5.9 s | 1.8 s | 6.5 s | 53 MB | encryption, storage classes (never returned) |
 

@@ -65,7 +65,7 @@ class Store:
         return sorted(self.server.pending_uploads(self.bucket).values())
 
     def mirror(self, path: str, folder: Path) -> Path:
-        """Downloads a table for readers of folders, if the log contains no absolute paths."""
+        """Downloads a table. Readers of folders need a log without absolute paths."""
         for key in self.objects(f"{path}/"):
             file = folder / key.removeprefix(f"{path}/")
             if not key.endswith("/"):

@@ -59,7 +59,7 @@ STEPS = {
     "checksum": Step(Kind.PUT, "*/_delta_log/.*.tmp", set()),
     "uploads listed": Step(Kind.LIST_UPLOADS, "*", set()),
 }
-# Requests of a small file or before the commit fail as the others do.
+# `CORE` omits these steps, because other steps fail in the same way.
 LIKE_OTHERS = {
     *("small file", "sent part", "small copy looked for", "small copy listed"),
     *("commit looked for", "uploads listed"),
@@ -228,7 +228,7 @@ def test_upload_has_the_condition_not_to_overwrite(uploaded: Uploaded) -> None:
 def test_upload_does_not_overwrite_an_object(
     uploaded: Uploaded, local_rows: list[tuple[object, ...]]
 ) -> None:
-    """An object with the name of a copy must be a copy: the task replaces it."""
+    """The task deletes the object, because only copies have such names, and writes the copy."""
     store = uploaded.store
     taken: list[str] = []
 

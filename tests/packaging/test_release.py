@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that `make release` is reproducible, and that its files install by name."""
+"""Tests that `make release` is reproducible, and that pip, Spark and Maven install its files."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_wheel_contains_the_jar_of_the_repository(release: Path) -> None:
     assert carried == found[f"maven/io/sparkext/spark-ext/{VERSION}/spark-ext-{VERSION}.jar"]
 
 
-def test_pom_has_no_dependencies(release: Path) -> None:
+def test_pom_has_only_provided_and_test_dependencies(release: Path) -> None:
     (pom,) = (release / "maven").rglob("*.pom")
     dependencies = ElementTree.parse(pom).getroot().findall("dependencies/dependency", POM)
 

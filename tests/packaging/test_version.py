@@ -73,7 +73,7 @@ def test_tag_is_refused_when_the_changelog_has_no_day() -> None:
     assert reason.startswith("CHANGELOG.md")
 
 
-# The addresses as an owner writes them. The test of the wheel shows the effect of the first.
+# The addresses as an owner writes them. `test_wheel.py` shows the effect of `Repository`.
 PROJECT = """[project.urls]
 Changelog = "https://example.org/spark-ext/changes"
 Repository = "https://example.org/spark-ext"

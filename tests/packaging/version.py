@@ -47,7 +47,7 @@ def named() -> dict[str, list[str]]:
     }
 
 
-# Elements that Maven Central requires in a pom, and that name the repository.
+# Elements that Maven Central requires in a pom, and that name the repository or its owner.
 OF_CENTRAL = ("url", "scm", "developers")
 _POM = "{http://maven.apache.org/POM/4.0.0}"
 

@@ -42,7 +42,7 @@ class Map:
 Type: TypeAlias = pa.DataType | Struct | Array | Map
 Columns = tuple[Column, ...]
 
-# All types of Spark except intervals and variants, which Delta or pyarrow do not support.
+# Atomic types of Spark, except types that Delta or pyarrow does not support, like intervals.
 LEAVES = [
     pa.string(),
     pa.int64(),

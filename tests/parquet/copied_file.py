@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a file of Spark with every feature of files, and its copy, which tests break."""
+"""Writes a Spark file with page indexes, bloom filters and checksums, and a copy to break."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _entries(file: ParquetFile) -> dict[str, Any]:
 def _renamed_entries(
     source: ParquetFile, new_names: dict[str, str], dropped: set[str]
 ) -> dict[str, Any]:
-    """Returns Spark's entries. Entries of other writers may contain column names."""
+    """Returns Spark's entries with new names. A copy omits all other entries."""
 
     def renamed(kind: Any) -> Any:
         if not isinstance(kind, dict):

@@ -255,7 +255,7 @@ def each_group(change: Callable[[Struct], None]) -> Change:
 
 
 def old_statistics(chunk: Struct) -> None:
-    """Returns the statistics of a column with larger values."""
+    """Writes the statistics of a column with larger values."""
     statistics = chunk[METADATA][12]
     for field in (5, 6):
         statistics.put(field, 8, struct.pack("<q", 1 << 40))

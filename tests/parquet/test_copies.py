@@ -68,7 +68,7 @@ SPARKS_ENTRIES = {
     "org.apache.spark.version",
     "org.apache.spark.sql.parquet.row.metadata",
 }
-# Every run has the first seed, which drops columns at every level.
+# The share of dropped columns. The seed drops top-level columns and nested columns.
 SHARES = {FEW_DROPPED: 0.3, MOST_DROPPED: 0.8, RENAMED: 0.0}
 
 
@@ -229,7 +229,7 @@ def test_reader_returns_the_same_rows(copies: Copies) -> None:
 
 @pytest.fixture(scope="module")
 def sparks_sources() -> dict[tuple[str, str], dict[str, Rows]]:
-    """Returns Spark's rows of the sources, by reader and query."""
+    """Returns a cache for Spark's rows of the sources, by reader and query."""
     return {}
 
 

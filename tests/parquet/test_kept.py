@@ -63,7 +63,7 @@ def test_copy_equals_its_source_except_for_the_plan(source: ParquetFile, copy: P
 
 
 def text(file: ParquetFile) -> Struct:
-    """Returns the second column of a row group after the first."""
+    """Returns the second column of the second row group."""
     return file.row_groups[1][COLUMNS].items[1]
 
 
@@ -110,7 +110,7 @@ def fewer(where: Callable[[ParquetFile], Struct], field: int) -> Change:
 
 
 def another_field(file: ParquetFile) -> None:
-    """Makes a field of Spark's schema not nullable."""
+    """Inverts whether a field of Spark's schema is nullable."""
     (entry,) = (e for e in file.footer[KEY_VALUES].items if e[1].decode() == SPARKS_SCHEMA)
     schema = json.loads(entry[2])
     schema["fields"][0]["nullable"] = not schema["fields"][0]["nullable"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a task keeps a footer and a buffer in memory, and no file."""
+"""Tests that a copy allocates memory for the footer and a buffer, and not for the whole file."""
 
 from __future__ import annotations
 

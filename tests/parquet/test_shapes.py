@@ -496,7 +496,7 @@ def test_ambiguous_columns_are_refused(source: Path, refused: Refused) -> None:
 
 
 def names(old: bytes, new: bytes) -> Callable[[ParquetFile], None]:
-    """Renames a group in the schema and in all paths."""
+    """Renames elements in the schema and in all paths."""
 
     def change(file: ParquetFile) -> None:
         for element in file.schema:
@@ -702,7 +702,7 @@ KEPT: dict[str, Callable[[ParquetFile], object]] = {
 
 
 @pytest.mark.parametrize("change", KEPT.values(), ids=KEPT)
-def test_file_without_changes_is_kept_when_its_footer_has_more(
+def test_file_without_changes_is_kept_when_its_footer_has_unknown_parts(
     source: Path, renamer: Renamer, tmp_path: Path, change: Callable[[ParquetFile], object]
 ) -> None:
     pq.write_table(TABLE.select(["col-a"]).rename_columns(["a"]), source)
@@ -969,13 +969,13 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize(("change", "reason"), LAYOUTS.values(), ids=LAYOUTS)
-def test_overlapping_parts_are_refused_when_a_column_was_dropped(
+def test_invalid_layout_is_refused_when_a_column_was_dropped(
     source: Path, refused: Refused, change: Any, reason: str
 ) -> None:
     assert refused(changed(source, change)) == reason
 
 
-# Values of unusual form.
+# Values of `created_by` for which the sizes of column chunks are right.
 KNOW_THEIR_SIZES = [
     "parquet-mr compatible Photon version 0.2 (build unknown)",
     "parquet-mr compatible Photon version 0.2 (build 16.4)",

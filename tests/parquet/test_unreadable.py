@@ -167,7 +167,7 @@ def test_damaged_footer_fails_only_its_file(renamer: Renamer, source: Path, tmp_
 
 
 def looked_and_copied(renamer: Renamer, source: Path, target: Path) -> str:
-    """Returns the outcome without the second column. Reading the footer and copying must agree."""
+    """Returns the outcome if column b is dropped. Reading the footer and copying must agree."""
 
     def outcome_of(call: Callable[..., Outcome], *arguments: Any) -> tuple[str, str | None]:
         try:
@@ -214,7 +214,7 @@ def test_reading_the_footer_returns_the_same_as_a_copy(
 
 
 class Keys(pe.KmsClient):  # type: ignore[misc]  # which is Any: pyarrow has no types
-    """Provides keys by reversing them."""
+    """Wraps a key by reversing it."""
 
     def __init__(self, config: pe.KmsConnectionConfig) -> None:
         super().__init__()
@@ -291,7 +291,7 @@ def test_stopped_copy_leaves_no_file(
         renamer.copy(large, target, each, by=by, checkpoint=stop)
     assert "NoSuchElementException" in str(stopped.value.java_exception)
     assert list(target.parent.iterdir()) == []
-    # The copy checks once for each piece, and every check passed.
+    # The exception came from the Runnable: the copy used all its runs.
     with pytest.raises(Py4JJavaError, match="NoSuchElementException"):
         stop.run()
 
@@ -330,7 +330,7 @@ def test_interrupted_thread_leaves_no_file(renamer: Renamer, source: Path, targe
     # Spark interrupts a task that it kills.
     with pytest.raises(Py4JJavaError, match="ClosedByInterruptException"):
         renamer.copy(source, target, DROP, checkpoint=interrupting(renamer))
-    assert thread.interrupted(), "the thread does not know any more"
+    assert thread.interrupted(), "the thread is no longer interrupted"
     assert list(target.parent.iterdir()) == []
 
 

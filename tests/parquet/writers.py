@@ -45,7 +45,7 @@ SPARK: dict[str, dict[str, str]] = {
         "parquet.page.write-checksum.enabled": "false",
     },
 }
-# Names of lists and maps as Hive and Impala write them, and times as Spark 2 wrote them.
+# Names of lists and maps as Hive and Impala write them, and times as INT64 instead of INT96.
 LEGACY = "spark, legacy"
 LEGACY_CONF = {
     "spark.sql.parquet.writeLegacyFormat": "true",

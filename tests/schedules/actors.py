@@ -145,7 +145,7 @@ class ScheduleRunner:
 def _session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    # On a local disk, the transactions of one JVM commit one after the other, so no statement
+    # By default, one JVM's transactions on a local disk commit one after the other, so no statement
     # commits beside one that is held after its log entry. Separate drivers do not wait.
     session.conf.set("spark.databricks.delta.commitLock.enabled", "false")
     session.conf.set("spark.sparkext.columnMapping.removal.timeout", "30s")
@@ -164,7 +164,7 @@ def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original
 
 
 class _Actor:
-    """Runs a statement to the step at which the schedule holds it."""
+    """Runs the statements of a script, and holds them at the steps of the schedule."""
 
     def __init__(
         self,

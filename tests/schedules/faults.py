@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the storage `late:`, a local disk whose answers about the log can be wrong once."""
+"""Controls the faults of the storage `late:`, which serves the local disk."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class HeldStream:
 
 
 class _Runnable:
-    """Implements a Java interface; Java decides its name."""
+    """Implements `java.lang.Runnable`; py4j requires the names `run` and `Java`."""
 
     def __init__(self, run: Callable[[], object]) -> None:
         self.run = run
@@ -124,7 +124,7 @@ class _Runnable:
 
 
 def _arriving(is_feed: bool) -> Callable[[State, Moment], State]:
-    """Requires that each row arrived once, and of a stream that failed, that no row is wrong.
+    """Requires that each row arrived once. A failed stream may lack rows, but has no wrong row.
 
     A query has the columns of its start. A stream of rows skips commits that change rows. A stream
     of a table that removed column mapping starts at the last commit before the removal.

@@ -141,7 +141,7 @@ def _insert_into_held_view(stage: Stage, number: int) -> None:
 
 
 def _carrying(by_name: bool, is_overwrite: bool = False) -> Effect:
-    """Writes rows of the columns at the start to the columns at the analysis."""
+    """Writes columns known at the start to those at the analysis, by name or by position."""
 
     def effect(before: State, moment: Moment) -> State:
         sources = moment.held.columns
@@ -185,7 +185,7 @@ def _sink_batch(stage: Stage, number: int) -> None:
 
 
 def _overwrite_partitions(stage: Stage, number: int) -> None:
-    """Overwrites the partition of row 3, under the current names of its two columns."""
+    """Overwrites the partition of row 3. INSERT finds its two columns by position."""
     others = (f"'{value_of(number, name)}'" for name in stage.names()[3:])
     values = ", ".join([str(new_key(number)), "'b.3'", "'d.3'", *others])
     stage.spark.conf.set(OVERWRITE_MODE, "dynamic")

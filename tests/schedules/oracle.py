@@ -62,7 +62,7 @@ CONFLICT = "USAGE_TRACKING_REMOVAL_CONFLICT"
 SPARK_READS = 3
 """Spark reads the table of every third schedule."""
 FILTERS = 6
-"""The number of filters by which Spark reads such a table."""
+"""The maximum number of filters by which Spark reads such a table."""
 
 KEEPS_STREAM_RUNNING = {ALIGN, REMOVE_MAPPING, REMOVE_BY_DELTA, MAP, INSERT, ADD, REORG}
 """If a schedule has no other statements, its stream must continue."""

@@ -11,7 +11,7 @@ from tests.support.reference_model import Row, State
 
 
 def updating(column: str, suffix: str | None, of: Callable[[Moment], State]) -> Effect:
-    """Sets a column in rows with odd keys, or in all rows, to one value."""
+    """Appends to a column in rows with odd keys, or sets the column to one value in all rows."""
 
     def effect(before: State, moment: Moment) -> State:
         key = key_of(of(moment), column)

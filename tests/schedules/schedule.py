@@ -48,7 +48,7 @@ FIRST_ALIGNMENT = 60
 
 
 class Fault(Enum):
-    """Lists what goes wrong once while an actor commits: in the storage, or in its driver."""
+    """Lists what goes wrong once while a statement runs: in the storage, or in its driver."""
 
     FAILED = "the log entry is written, and the writing fails"
     TAKEN = "the log entry is written, and the response is that it existed"
@@ -120,7 +120,7 @@ class Schedule:
 
 
 def drawn_schedule(seed: int, number: int) -> Schedule:
-    """Returns the schedule of a number, which depends only on this module and `scripts`."""
+    """Returns the schedule that a number decides. The seed is only its label."""
     random = Random(f"unread {number}")
     if random.random() < 0.08:
         readers, before = UNREAD_READERS, BEFORE_UNREAD
@@ -232,7 +232,7 @@ def _kind(random: Random, scripts: Sequence[Script]) -> Kind:
 
 
 def _moves(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
-    """Draws moves that hold actors once or twice, at least one of them beside a running actor."""
+    """Draws moves that hold actors up to twice. Every actor runs beside another actor."""
     if random.random() < 0.6:
         return _around(random, scripts)
     actors = len(scripts)

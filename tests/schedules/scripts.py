@@ -213,7 +213,7 @@ BEFORE_READERS = tuple(
     )
     for rows in ((INSERT,), ())
 )
-# The rows that a reader has not read are in files from before the change, and have its new names.
+# Some rows that a reader has not read are in files that were written before the names changed.
 UNREAD_READERS = (STREAM, STREAM, READ_BEGUN, READ_VIEW, READ_HELD)
 BEFORE_UNREAD = tuple(
     (INSERT, *names, *rows)

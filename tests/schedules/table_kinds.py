@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the tables on which schedules run, and their models.
 
-Every table has the columns k, b, d, e and a few rows, in which all values differ.
+Every table has the columns k, b, d, e. Unless it is empty, it has a few rows of distinct values.
 """
 
 from __future__ import annotations

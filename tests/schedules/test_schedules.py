@@ -11,9 +11,10 @@ import pytest
 
 from tests.schedules.playing import BATCH, SEEDS, Player, asked_for
 
-# Each check that was removed on purpose, also from removals, makes one of these seeds fail. The
-# second line adds the steps and the faults that they lack, and the third line faults of data files
-# and rows that a reader has not read. The matrix plays each statement.
+# Checks of the plugin, also of the removal, were deleted on purpose; each deletion makes one of
+# these seeds fail. The second line adds the steps and the faults that the first line lacks. The
+# third line adds faults of data files and rows that a reader has not read. The matrix plays each
+# statement.
 CHOSEN = (
     *(51, 91, 99, 121, 133, 159, 175, 227, 403, 799, 841, 857, 1181, 1371),
     *(105, 123, 945, 955, 1175),

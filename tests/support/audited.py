@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits the tables that a test made by their files alone. A healthy table has no finding."""
+"""Audits the tables of a test by files alone. A healthy table has only `HARMLESS` findings."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Change:
 
     @property
     def has_names_of_others(self) -> bool:
-        """Whether the names are those of another table, of an unknown version or of a writer."""
+        """Whether the names are those of another table, an unknown version or another writer."""
         is_created = is_by_spark(self.info) and "readVersion" not in self.info
         return self.is_brought or self.is_like or (self.before is NO_TABLE and not is_created)
 

@@ -66,7 +66,7 @@ def has_place(state: State) -> bool:
 
 
 def droppable(columns: Columns) -> list[tuple[str, ...]]:
-    """Returns the columns that can be dropped: not the last one of a table or struct."""
+    """Returns the columns that can be dropped: not the only one of a table or struct."""
     return [path for path, _ in walk(columns) if len(siblings(columns, path[:-1])) > 1]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts sessions of several users, one of whom may not read one table."""
+"""Compiles a Spark extension and a catalog that deny one user one table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONDITION = "FORBIDDEN_OPERATION"
 USER = "test.user"
 # Contains the part of Spark that refuses eve: check, resolution, optimizer or catalog.
 DENIED = "test.denied"
-# The values that a user without read permission must not see.
+# The name of a column that a user without read permission must not see.
 HIDDEN = "hidden_column"
 
 

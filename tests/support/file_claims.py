@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the files of a table, their statistics and their partition values against its schema.
 
-Each function returns claims: the name of a finding, and what was found.
+Each function `of_..` yields claims: the name of a finding, and what was found.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from tests.support.table_log import local
 Claim = tuple[str, str]
 
 INTEGERS = ("int8", "int16", "int32", "int64")
+# The Arrow types of a column in files. Files that are older than a widening have narrower types.
 TYPES = {
-    "byte": (*INTEGERS[:2], "int32"),  # a file may be older than a widening of its column
+    "byte": (*INTEGERS[:2], "int32"),
     "short": INTEGERS[:3],
     "integer": INTEGERS[:3],
     "long": INTEGERS,
@@ -166,7 +167,7 @@ def _of_type(found: pyarrow.DataType, kind: Any, mode: str, *, need_ids: bool) -
 
 
 def _is_of_type(found: pyarrow.DataType, kind: str) -> bool:
-    """Returns whether a file may have a primitive type, also before the column was widened."""
+    """Returns whether a file may have the type `found` for a column of primitive type `kind`."""
     if decimal := DECIMAL.fullmatch(kind):
         precision, scale = map(int, decimal.groups())
         return str(found) in INTEGERS or (

@@ -76,7 +76,7 @@ def values(state: State) -> set[tuple[Key, object]]:
 
 
 def differences(state: State, log: TableLog, rows: list[NamedRow]) -> Iterator[str]:
-    """Yields in which the log and the rows of a table differ from the model."""
+    """Yields each part of the model from which the log or the rows of a table differ."""
     if tuple(names(state).values()) != tuple(log.fields):
         yield f"columns {tuple(names(state).values())}"
     if in_order(state.expected_rows()) != in_order(rows):

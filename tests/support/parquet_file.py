@@ -275,7 +275,7 @@ def _bloom_problems(
     try:
         header, end = decoded(file.body, column[BLOOM])
         length = end - column[BLOOM] + header[1]
-        # The size is a power of two of blocks of 32 bytes. Parquet has one algorithm and one hash.
+        # A filter has one or more blocks of 32 bytes. Parquet has one algorithm and one hash.
         sound = header[1] >= 32 and header[1] % 32 == 0 and all(1 in header[i] for i in (2, 3, 4))
     except (EOFError, IndexError, KeyError, ValueError, TypeError) as broken:
         yield f"{name}: its bloom filter cannot be read: {broken!r}"

@@ -29,7 +29,7 @@ def rule_workers(jvm: int) -> set[int]:
 
 
 def is_rule_worker(pid: int) -> bool:
-    """Returns whether the process runs: an ended process has no command line."""
+    """Returns whether this is a running rule process. An ended process has no command line."""
     line = command_line(pid)
     return " -E " in line and "spark-ext.jar" in line
 

@@ -82,7 +82,7 @@ def edited(columns: Columns, parent: Path, change: Callable[[Columns], Columns])
 
 @dataclass(frozen=True)
 class State:
-    """Contains one version of a table. Each public method is a statement, and returns a version."""
+    """Contains one version of a table. Methods such as `altered` return the next version."""
 
     columns: Columns
     mode: str  # none, name or id

@@ -37,7 +37,7 @@ LEAVES_SOCKETS_OPEN = SPARK < (4, 2)
 # Delta writes partition columns into data files since 4.4 (`delta.writePartitionColumnsToParquet`).
 WRITES_PARTITION_COLUMNS = DELTA >= (4, 4)
 
-# Columns in files of change data besides the table's columns. Delta partitions by the first one.
+# Columns in files of change data besides the table's columns. Delta partitions by `__is_cdc`.
 CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_type"]
 
 # Before Spark 4.2, a view may not contain a table function of an extension.

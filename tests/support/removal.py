@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the commit that removed column mapping, and removes it by Delta's own rewrite."""
+"""Removes column mapping, also by Delta's own rewrite, and reads the commit of the removal."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def metrics(log: TableLog) -> dict[str, int]:
 
 
 def counts(log: TableLog) -> tuple[int, int, int]:
-    """Returns the files kept, copied and rewritten by the history, and asserts that it is right."""
+    """Returns the numbers of kept, copied and rewritten files, and asserts that the metrics fit."""
     numbers = metrics(log)
     kept, copied, rewritten = (
         numbers[f"num{kind}Files"] for kind in ("Kept", "Copied", "Rewritten")

@@ -53,7 +53,7 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
         .config("spark.sql.scripting.enabled", "true")  # on by default since Spark 4.1
         .config(JAVA_OPTIONS, SHORT_RUN)
         # With a list of all files in each checksum, every INSERT replays the log, which takes half
-        # of its time. The tests in `ways_in/` and of the installed wheel run with the list.
+        # of its time. `test_metadata_only.py` and some tests in `ways_in/` use the list.
         .config("spark.databricks.delta.allFilesInCrc.enabled", "false")
         # A run makes thousands of tables and queries, which Delta and Spark would remember.
         .config("spark.databricks.delta.delta.log.cacheSize", "16")

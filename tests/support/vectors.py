@@ -27,7 +27,7 @@ Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&
 
 @dataclass(frozen=True)
 class Vector:
-    """Returns the vector at the place that a descriptor names."""
+    """Contains a deletion vector as its file stores it."""
 
     size: int
     bitmap: bytes
@@ -64,7 +64,7 @@ def file_of(table: Path, descriptor: dict[str, Any]) -> Path:
 
 
 def read(file: Path, offset: int) -> Vector:
-    """Reads the vector at an offset of a file, and ignores its checksum."""
+    """Reads the vector at an offset of a file, and does not verify its checksum."""
     content = file.read_bytes()
     (size,) = struct.unpack_from(">i", content, offset)
     bitmap = content[offset + 4 : offset + 4 + size]

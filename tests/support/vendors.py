@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists default settings of vendors that the released Delta and Spark have.
+"""Lists settings of the released Delta and Spark that vendors set by default.
 
 TEST_SETTINGS in the environment selects the settings of the tests' session: `vendors` for all,
 which no vendor has, or names such as `auto-compact,row-tracking`. A setting may add a commit, file,

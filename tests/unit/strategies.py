@@ -110,7 +110,7 @@ def schemas(*, min_size: int = 0) -> st.SearchStrategy[Schema]:
 
 @cache
 def deep_schemas() -> st.SearchStrategy[Schema]:
-    """Returns schemas with columns of up to ten levels of structs, arrays and maps."""
+    """Returns schemas with up to ten more levels of structs, arrays and maps than `schemas`."""
     return structs(_towers() | data_types())
 
 
@@ -173,7 +173,7 @@ FAULTS = ("no id", "no name", "same id", "same name", "no max", "low max")
 
 @st.composite
 def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
-    """Draws a mapped table with one more fault, unless both drawn columns are the same column."""
+    """Draws a mapped table with one more fault, or none if the drawn value is the old value."""
     paths = [path for path, _ in walk(table.schema)]
     victim, other = draw(st.sampled_from(paths)), draw(st.sampled_from(paths))
     fault = draw(st.sampled_from(FAULTS))
@@ -221,7 +221,7 @@ def changes(
         features: The writer features of the transaction's protocol.
         requested: Whether the commit adds the tracking feature. None draws either.
         old: The table. None draws any table.
-        modes: The modes before and after, if `old` is None.
+        modes: The modes to which a commit may change, and the modes before if `old` is None.
     """
     if old is None:
         old = draw(tables(modes) | st.just(TableMetadata()))

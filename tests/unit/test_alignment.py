@@ -213,7 +213,7 @@ def test_align_continues_when_another_call_has_ended() -> None:
     assert result.aligned
 
 
-def test_align_raises_when_column_mapping_is_removed_after_its_last_step() -> None:
+def test_align_raises_when_the_aligning_property_is_unset_after_drop_feature() -> None:
     with pytest.raises(AlignmentConflictError) as refused:
         run_through(
             MISLED,

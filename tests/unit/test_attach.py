@@ -27,7 +27,7 @@ class Thrown:
 
 
 class Loader:
-    """Imitates a class loader that accepts no further jar, and loads all classes or none."""
+    """Imitates a class loader that accepts no further jar, and may fail to load our extension."""
 
     def __init__(self, failure: str | None = None) -> None:
         self._failure = failure

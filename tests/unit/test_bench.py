@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that `make bench` offers every bench, and proves tables before it removes them."""
+"""Tests that `make bench` offers every bench, and that `--proof` checks tables before removal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_make_bench_offers_every_bench() -> None:
         ("", "0 tables, 0 findings True"),
     ],
 )
-def test_bench_proves_a_table_before_it_removes_the_table(
+def test_proof_checks_a_table_before_a_bench_removes_the_table(
     tmp_path: Path, name: str, printed: str
 ) -> None:
     folder = placed(tmp_path / "golden") / name if name else tmp_path / "empty"

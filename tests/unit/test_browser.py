@@ -91,7 +91,7 @@ def brightness(color: str) -> float:
 
 
 def assert_readable(seen: Seen) -> None:
-    """Requires right-aligned numbers only, and contrast in coloured cells."""
+    """Requires that only numbers are right-aligned, and that coloured cells have contrast."""
     assert [cell["text"] for cell in seen.cells if cell["width"] == 0] == []
     for cell in seen.cells:
         if cell["align"] == "right":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the package beside `pyspark-client`, which has neither py4j nor a context."""
+"""Runs the package in an imitated `pyspark-client`, which has neither py4j nor a context."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_public_name_exists() -> None:
     assert len(result) > 5
 
 
-def test_session_can_be_built_but_not_configured() -> None:
+def test_configure_refuses_a_builder_without_classic_spark() -> None:
     result = in_client("""
 from pyspark.sql import SparkSession
 try:

@@ -300,7 +300,7 @@ def test_older_file_of_the_log_names_the_column_in_its_schema() -> None:
 
     found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
 
-    # The column may have been renamed, and have another physical name after a removal.
+    # The column may be renamed, and have another physical name after column mapping was removed.
     assert found.verdict == "UNKNOWN"
     assert found.names_in_log == (NameInLog("b", 0, None, "SCHEMA"),)
     drop = forgotten(log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE)), 1, columns='["b"]')

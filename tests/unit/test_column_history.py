@@ -145,7 +145,7 @@ class TestColumnsOfAMappedTable:
         assert after_the_first(*steps) == []
 
     @pytest.mark.parametrize("id", ["1", None, 1.5, True, [1]], ids=repr)
-    def test_column_is_another_one_when_its_id_is_not_a_number(self, id: Any) -> None:
+    def test_column_is_another_one_when_its_id_is_not_an_integer(self, id: Any) -> None:
         # A column that cannot be compared may have been dropped, as for the flag.
         def with_id(name: str) -> TableMetadata:
             metadata = {COLUMN_ID: id, PHYSICAL_NAME: "a"}
@@ -215,7 +215,7 @@ class TestWithoutMapping:
         assert after_the_first(*steps) == [(2, "rename", 2, ("b",), ("c",))]
         assert versions(*steps) == {("a",): (0, None), ("c",): (0, 2)}
 
-    def test_remaining_mapping_keys_are_not_names(self) -> None:
+    def test_remaining_mapping_keys_are_ignored_without_mapping(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", table({"a": "1 x"}, "none")),
             ("FOREIGN", table({"a": "2 y"}, "none")),

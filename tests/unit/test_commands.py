@@ -42,7 +42,7 @@ def test_wrong_arguments_have_exit_code_2(
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_command_runs_its_examples(
+def test_every_command_accepts_its_examples(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     shown = re.findall(r"^  spark-ext (.+)$", printed_help(capsys, command.name), re.MULTILINE)

@@ -115,8 +115,8 @@ def test_letter_case_of_names_is_kept() -> None:
     assert copy_plan(metadata)["columns"] == [column(1, "a", "A"), column(2, "ä", "Ä")]
 
 
-def test_plan_omits_dropped_columns() -> None:
-    """A dropped column is omitted even if another column has its name."""
+def test_name_of_a_column_may_be_the_physical_name_of_another_column() -> None:
+    """Column `b` was renamed from `a` before the present column `a` was added."""
     metadata = table({"a": "3 col-3", "b": "2 a"}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(3, "col-3", "a"), column(2, "a", "b")]

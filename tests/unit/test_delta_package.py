@@ -33,7 +33,7 @@ print(json.dumps([*result, finding.status, finding.problem]))
 
 
 def found_without(folder: Path, *absent: str) -> Any:
-    """Returns what a Python reports whose packages are those of this Python, except some."""
+    """Returns the report of a Python that has the packages of this Python, except some."""
     for entry in Path(sysconfig.get_path("purelib")).iterdir():
         if not any(entry.match(pattern) for pattern in absent):
             (folder / entry.name).symlink_to(entry)

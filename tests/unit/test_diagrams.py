@@ -38,7 +38,7 @@ def test_bars_of_a_chart_are_as_long_as_the_logarithms_of_their_figures(chart: C
         )
 
 
-def test_every_stored_picture_is_drawn_by_a_script() -> None:
+def test_folder_contains_exactly_the_known_pictures() -> None:
     drawn = {picture.file for picture in (*DIAGRAMS, *CHARTS)} | {PICTURE, MARK, badges.FILE}
     drawn |= {FOLDER / f"terminal-{name}.svg" for name in ("demo", "survey", "lakehouse")}
 

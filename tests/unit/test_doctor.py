@@ -28,7 +28,7 @@ ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith
 
 @pytest.fixture
 def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns a jar of the package."""
+    """Returns the path of the package's jar, at which no file exists yet."""
     path = tmp_path / "spark-ext.jar"
     monkeypatch.setattr(session, "jar", lambda: path)
     return path
@@ -163,7 +163,7 @@ def test_delta_package_is_missing_without_a_problem_when_sessions_have_its_jars(
     assert "no delta" in str(finding.problem)
 
 
-def test_jar_is_a_problem_when_it_is_missing_and_no_session_is_tried(
+def test_missing_jar_is_a_problem_and_prevents_trial_sessions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "files", lambda package: tmp_path)
@@ -278,7 +278,7 @@ def test_trial_is_a_problem_when_an_extension_has_no_jar(jar: Path, missing: str
     assert finding.advice == (package if name == DELTA_EXTENSION else f"Set {JARS} to {jar}.")
 
 
-def test_trial_is_a_problem_when_it_failed_and_no_password_is_shown() -> None:
+def test_failed_trial_is_a_problem_and_shows_no_password() -> None:
     failure = "[SOME_CONDITION] no https://user:secret@example.org/spark-ext.jar"
 
     finding = diagnosis(DEFAULTS, a_trial(failure=failure))

@@ -336,7 +336,7 @@ def test_column_of_a_clone_is_not_the_dropped_column(mode: str) -> None:
 
 
 def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
-    """`align_names` assigns ids from 1 again, and then a column of the same name is added."""
+    """Delta assigns ids from 1 again when column mapping is removed and enabled again."""
     plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
     steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
     again = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
@@ -348,7 +348,7 @@ def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
 
 
 def test_restored_column_has_the_name_from_before_its_rename() -> None:
-    """Both columns were called `b` once, so each may be the column."""
+    """Both columns were called `b` once, so each may be the restored column."""
     added_again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
     plain = table({"a": "", "b": ""})
     mapped_again = table({"a": "1 a", "b": "2 b"}, "name", "true")

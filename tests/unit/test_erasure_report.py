@@ -29,7 +29,7 @@ ODD = "<b>\n"
 
 
 def erasure(**facts: Any) -> ColumnErasure:
-    """Returns the erasure of a table whose column `b` is dropped and live in a file."""
+    """Returns the erasure of a table in which a live file contains the dropped column `b`."""
     found = column_erasure(replace(folder(files=(data(LIVE, "a", "b"),)), column="b"))
     times = {"timestamp": TIME, "oldest_timestamp": TIME, "columns": ()}
     return replace(found, **{"table_id": "id-1", **times, **facts})
@@ -297,7 +297,7 @@ def test_only_steps_of_columns_with_the_name_are_applied() -> None:
 
     assert due(found) == []
     assert due(replace(found, columns=(dropped("b", VACUUM), unnamed))) == ["VACUUM"]
-    # A column of data files that has the name itself.
+    # The column is only in data files, and its physical name matches.
     assert due(replace(found, columns=(matched,))) == ["VACUUM"]
     earlier = EarlierFinding("now", 1, (EarlierColumn("b", (), "`col-1`", 2, 1),))
     assert due(found, earlier) == ["VACUUM"]

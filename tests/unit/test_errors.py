@@ -93,7 +93,7 @@ class TestEveryCondition:
         assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", LISTED[condition]["template"])
 
     def test_text_names_no_page(self, condition: str) -> None:
-        """Users of the package do not have the pages."""
+        """The package does not contain the pages of `docs/`."""
         assert re.search(r"\.md\b| page\b", LISTED[condition]["template"]) is None
 
     def test_quoted_name_is_quoted_once(self, condition: str) -> None:

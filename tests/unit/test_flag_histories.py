@@ -260,7 +260,7 @@ class TableHistory(RuleBasedStateMachine):
         features |= {"columnMapping"} if is_mapped(result) else frozenset()
         metadata = without(result, FEATURE_PROPERTY)
         state = compared(metadata, features, state)
-        # A write follows each commit, because a column that no file contains cannot be read again.
+        # Each commit adds a file, because a later column can read only values that a file has.
         kept = old.files if files is None else files
         self.versions.append(Version(state, metadata, features, kept | {file_of(metadata)}))
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.golden_tables import GOLDEN, STATES
 
 PAGE = (GOLDEN.parent / "for-engines.md").read_text()
-# The size of the golden tables in bytes.
+# The size limit of the golden tables in bytes.
 LIMIT = 200_000
 
 

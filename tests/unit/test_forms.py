@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests text and HTML of the results: status, stages and alignment."""
+"""Tests text and HTML of status, stages, alignment and the other results."""
 
 from __future__ import annotations
 

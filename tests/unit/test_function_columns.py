@@ -37,7 +37,7 @@ def test_page_lists_every_table_function() -> None:
     section = PAGE.split("\n## Table functions\n")[1].split("\n### ")[0]
 
     listed = re.findall(r"^\| `(\w+)\(", section, re.MULTILINE)
-    # Only `UsageTracking` calls this function.
+    # Only Python functions of spark_ext call this function.
     assert sorted([*listed, "column_mapping_named_table"]) == sorted(in_java())
 
 

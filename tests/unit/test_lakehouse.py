@@ -80,7 +80,7 @@ RAN = (StatementResult("ALTER TABLE", 5, 6, 0.0),)
         (Alignment(), COPIED, RUN, "COPY", 300),
         (Alignment(), UNTRACKED, RUN, "COPY", 300),
         (Alignment(), replace(FREE, num_other_names=1, unmapped="COPY"), RUN, "COPY", 300),
-        # An interrupted call continues, and ends with the property.
+        # An interrupted alignment continues, and its last statement removes the property.
         (Alignment(), replace(PLAIN, aligning="name"), RUN, "METADATA", 0),
         (Alignment(), replace(FREE, aligning="name"), RUN, "METADATA", 0),
         (Alignment(), replace(COPIED, mode="id"), BLOCKED, None, 0),
@@ -267,10 +267,10 @@ def test_table_begins_only_while_its_time_fits() -> None:
     budget.end(planned("t", "COPY", 100), 2.0, 100, failed=False)
     assert budget.refusal(planned("t", "COPY", 300), 4.0) is None
     assert budget.refusal(planned("t", "COPY", 301), 4.0) == TIME
-    # The rate of copies does not apply to metadata or to failures.
+    # Metadata has a rate of its own, and failures do not count for a rate.
     budget.end(planned("t", "METADATA"), 100.0, None, failed=True)
     assert budget.refusal(planned("t", "METADATA"), 9.9) is None
-    # A table that another driver removed says nothing about the rate either.
+    # If another driver removes column mapping, the table does not count either.
     budget.end(planned("t", "COPY", 100), None, 0, failed=False)
     assert budget.refusal(planned("t", "COPY", 301), 4.0) == TIME
     budget.end(planned("t", "METADATA"), 1.0, 0, failed=False)

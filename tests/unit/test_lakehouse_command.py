@@ -126,7 +126,7 @@ def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails if a command starts a session."""
+    """Runs commands without a session."""
     monkeypatch.setattr(many_tables, "own_session", lambda *_: nullcontext())
 
 
@@ -203,7 +203,7 @@ def test_output_for_programs_has_every_table(capsys: pytest.CaptureFixture[str],
 
 
 @pytest.mark.usefixtures("ended_with_report")
-def test_report_that_cannot_be_written_leaves_the_others_and_has_an_exit_code(
+def test_report_that_cannot_be_written_has_an_exit_code_and_the_others_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [tmp_path / "lost" / "out.csv", tmp_path / "out.json"]

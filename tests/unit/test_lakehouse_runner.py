@@ -589,7 +589,7 @@ def test_signal_of_the_body_around_a_call_ends_the_call() -> None:
         interrupts.check()
 
 
-def test_predicate_is_asked_about_delta_tables_only(
+def test_predicate_is_called_for_neither_views_nor_other_formats(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows: list[tuple[SurveyedTable, str | None]]
@@ -663,7 +663,7 @@ def test_next_batch_of_a_survey_is_read_ahead_unless_the_call_has_ended(
     assert "5" not in begun
 
 
-def test_survey_reads_one_batch_at_a_time_for_one_table_at_a_time(
+def test_survey_reads_one_batch_at_a_time_when_parallel_is_1(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running: list[int] = []

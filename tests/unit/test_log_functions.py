@@ -108,7 +108,7 @@ def test_columns_have_the_versions_of_their_names() -> None:
     assert columns_of(found["schema"]) == list(found["rows"][0])
 
 
-def test_column_names_the_column_with_its_physical_name() -> None:
+def test_row_has_the_column_whose_physical_name_equals_its_name() -> None:
     inner = {"y": "2 x", "x": "3 col-1"}
     words = {"s t": {"column": "1 s", "struct": inner}, "S": "4 col-2", "b": "5 b"}
 

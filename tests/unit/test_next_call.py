@@ -169,7 +169,7 @@ BLOCKED = result("BLOCKED")
         ([WAITING, result("FAILED")], {}, f"{AGAIN}, and once more {FROM}", None, 500),
         ([BLOCKED, result("UNREADABLE")], {}, REPAIR, None, 500),
         ([], {}, SEARCH, None, 500),
-        # A table that alone exceeds the budget would never begin.
+        # The next call has more bytes only if each table alone exceeds the budget.
         ([result("NOT_BEGUN", size_in_bytes=500, **BYTES)], {}, AGAIN, None, 500),
         (
             [result("NOT_BEGUN", size_in_bytes=size, **BYTES) for size in (900, 501)],

@@ -210,7 +210,7 @@ def test_report_names_failed_tests(tmp_path: Path) -> None:
 
 @pytest.fixture
 def failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns the file with the failures of a run, which contains those of an earlier run."""
+    """Returns the file for the failures of a run, which an earlier run wrote."""
     monkeypatch.setattr(tested, "HOME", tmp_path)
     monkeypatch.setattr(tested, "FAILED", tmp_path / "failed.json")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # plugins take most of the time

@@ -85,7 +85,7 @@ def call(connection: socket.socket, request: str) -> Any:
 
 
 def creation() -> str:
-    """Returns a request to create a tracked table whose name needs every kind of escape."""
+    """Returns a request to create a tracked table, whose column name needs every escape."""
     name = 'é "\\ \n日'
     request = json.loads(test_wire.with_value("commit.flagDefault", False))
     request["old"] = {"schema": None, "configuration": {}}
@@ -125,7 +125,7 @@ class TestProcess:
         column = answer["schema"]["fields"][0]
         assert column["metadata"]["delta.columnMapping.physicalName"] == column["name"]
 
-    def test_process_answers_a_refusal(self, worker: Worker) -> None:
+    def test_process_answers_with_a_refusal(self, worker: Worker) -> None:
         connection, _ = worker.connect(TOKEN)
 
         with connection:

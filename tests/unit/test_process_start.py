@@ -136,7 +136,7 @@ def test_py4j_of_spark_is_not_imported(jar: Path, tmp_path: Path, shadows: Path)
 # Python itself.
 
 
-def test_old_python_is_reported_before_any_import(jar: Path, tmp_path: Path) -> None:
+def test_old_python_is_reported_before_the_rules_are_imported(jar: Path, tmp_path: Path) -> None:
     script = tmp_path / "old.py"
     script.write_text(
         "import runpy, sys\n"
@@ -167,7 +167,7 @@ def test_start_uses_only_syntax_of_old_pythons() -> None:
 
 
 def old_pythons() -> list[Path]:
-    """Returns the other Pythons of this machine."""
+    """Returns the Pythons before 3.10 that are installed beside this one."""
     versions = Path(sys.base_prefix).parent
     return [*versions.glob("2.*/bin/python"), *versions.glob("3.[0-9].*/bin/python")]
 

@@ -55,7 +55,7 @@ def test_java_classes_that_python_names_exist() -> None:
 
 
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
-    """Returns a callback that raises KeyError from the first matching report on."""
+    """Returns a callback that raises KeyError when the reports so far match."""
     seen: list[Progress] = []
 
     def callback(report: Progress) -> None:

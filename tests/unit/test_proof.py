@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the proof finds each defect of a golden table, and nothing in the golden tables."""
+"""Tests that the proof finds each defect of a table, and nothing in sound tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_golden_tables_have_no_finding_unless_they_are_broken(tmp_path: Path) ->
 
 
 def changed(kind: str, key: str, old: str, new: str) -> Callable[[Actions], object]:
-    """Replaces a text in the values of one kind of action."""
+    """Returns a function that replaces a text under one key of a kind of action."""
 
     def change(actions: Actions) -> None:
         for action in actions:
@@ -58,7 +58,7 @@ def flag(old: str, new: str) -> Callable[[Actions], object]:
     return changed("metaData", "configuration", f'Renamed": "{old}"', f'Renamed": "{new}"')
 
 
-# The table, the version and the change, by the findings.
+# Maps the expected findings to the table, the version and the change.
 COMMITS: dict[str, tuple[str, int, Callable[[Actions], object]]] = {
     "flag_too_early": ("unmapped", 0, flag("false", "true")),
     "drop_without_flag": ("flag_true", 2, flag("true", "false")),
@@ -249,7 +249,7 @@ def test_clustering_by_an_unknown_column_is_found(tmp_path: Path) -> None:
     assert made(tmp_path / "t", clustered("s", "y")) == ["clustering_columns"]
 
 
-def test_physical_name_of_a_new_table_is_found_unless_the_table_is_like_another(
+def test_physical_name_that_differs_in_a_new_table_is_found_unless_create_table_like(
     tmp_path: Path,
 ) -> None:
     other = "col-deb4f250-c0d6-4076-9e38-d03204ca4594"
@@ -322,7 +322,7 @@ def test_missing_field_id_is_found_unless_the_file_may_be_older_than_column_mapp
         (1, pa.struct([STRUCT[0], in_file("price", pa.decimal128(6, 3), 4)])),
     ],
 )
-def test_other_type_is_found(tmp_path: Path, number: int, kind: pa.DataType) -> None:
+def test_wrong_type_in_a_file_is_found(tmp_path: Path, number: int, kind: pa.DataType) -> None:
     file = [*FILE]
     file[number] = FILE[number].with_type(kind)
 
@@ -340,7 +340,7 @@ def test_other_type_is_found(tmp_path: Path, number: int, kind: pa.DataType) -> 
         ("minValues", "ratio", 0.2),
     ],
 )
-def test_other_statistics_are_found(tmp_path: Path, kind: str, name: str, value: object) -> None:
+def test_wrong_statistics_are_found(tmp_path: Path, kind: str, name: str, value: object) -> None:
     stats = {**STATS, kind: {**STATS[kind], name: value}}
 
     assert made(tmp_path / "t", stats=stats) == ["statistics_values"]

@@ -42,7 +42,7 @@ def refusal(spark: str, scala: str, *packages: str) -> dict[str, str]:
         ("4.2.0", "2.12", "4.2.0 of Scala 2.12"),
     ],
 )
-def test_old_spark_is_refused(spark: str, scala: str, named: str) -> None:
+def test_old_spark_or_scala_is_refused(spark: str, scala: str, named: str) -> None:
     params = refusal(spark, scala, "io.delta:delta-spark_2.12:3.3.2", "org.example:a:1")
 
     assert params == {"spark": named, "delta": "3.3.2", "supported": RELEASES["supported"]}

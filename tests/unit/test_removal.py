@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a removal runs stage by stage, or raises before the first statement."""
+"""Tests that a removal runs stage by stage, and raises if a stage is blocked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
     return error.value.params
 
 
-# Refusals before the first statement.
+# Refusals.
 
 
 @pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])

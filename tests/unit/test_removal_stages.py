@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the removal stages through the request of the JVM."""
+"""Tests the removal stages as the answer to the JSON request that the JVM sends."""
 
 from __future__ import annotations
 
@@ -146,11 +146,11 @@ def test_blocked_stage_blocks_later_stages() -> None:
     assert costs(found) == ["BLOCKED"] * 3
     for step in found[1:]:
         assert reasons(step) == [("EARLIER_STAGE", "unmapped", None)]
-    # A later stage also names its own blocking features.
+    # A later stage with its own blocking features names these instead.
     readers = ("columnMapping", "deletionVectors")
     blocked = stages(invalid, 3, 7, readers, (*MAPPED_FEATURES, "deletionVectors"))
     assert reasons(blocked[1]) == [("OTHER_FEATURE", "deletionVectors", None)]
-    # A reader version blocks the writers' stage too.
+    # Reader version 2 without columnMapping blocks the readers' stage, and the writers' stage too.
     tracked = ("appendOnly", TRACKING)
     assert costs(stages(table({"a": ""}), 2, 7, None, tracked)) == ["NOTHING", "BLOCKED", "BLOCKED"]
 

@@ -40,7 +40,7 @@ def test_removal_is_metadata_only_when_the_flag_is_false_and_all_names_agree() -
     assert reasons(table(NAMES_AGREE, "name", "false")) == []
 
 
-def test_mode_id_requires_footers() -> None:
+def test_mode_id_requires_reading_footers_unless_another_reason_exists() -> None:
     by_id = table(NAMES_AGREE, "id", "false")
 
     assert reasons(by_id) == [RewriteReason("FILES_READ_BY_ID")]

@@ -215,5 +215,5 @@ def test_defaults_are_empty_when_the_file_is_a_folder(tmp_path: Path) -> None:
     assert defaults(tmp_path) == {}
 
 
-def test_defaults_are_those_of_spark_without_spark_conf_dir(tmp_path: Path) -> None:
+def test_defaults_file_is_in_spark_home_when_spark_conf_dir_is_not_set(tmp_path: Path) -> None:
     assert defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"

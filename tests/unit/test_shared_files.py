@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests which tables of a call read files in the folders of others, and what `VACUUM` then does."""
+"""Tests which tables of a call read files in the folders of others, and when `VACUUM` is due."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table(location: str, *sources: str) -> TableErasure:
 
 
 def read_by(*tables: TableErasure) -> list[tuple[str, ...]]:
-    """Returns the readers of each table, by the names that the call has for its places."""
+    """Returns the names of the tables that read files of each table."""
     found = with_readers({f"place {number}": each for number, each in enumerate(tables)})
     return [each.read_by for each in found.values()]
 
@@ -83,7 +83,7 @@ def test_vacuum_is_due_only_in_tables_that_no_other_table_reads() -> None:
     assert [step.step for step in found["s"].steps] == ["PURGE", "VACUUM"]
 
 
-def test_reader_with_an_error_after_its_first_reading_is_a_reader() -> None:
+def test_table_with_an_error_after_it_was_read_is_a_reader() -> None:
     failed = replace(table("file:/c", "file:/s"), message="text")
 
     assert read_by(table("file:/s"), failed) == [(failed.table,), ()]

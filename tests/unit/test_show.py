@@ -74,7 +74,7 @@ def test_html_of_facts_has_sizes_in_units() -> None:
     assert Facts({"files": 2000, "bytes": 34_567_890_123}).html().count("34.6 GB") == 1
 
 
-def test_html_has_the_colour_of_a_state_and_no_other_cell_has() -> None:
+def test_html_colours_only_states_and_coloured_texts() -> None:
     html = Table(["a", "b"], [("BLOCKED", "BLOCKED, too"), (Coloured("fine", GOOD), None)]).html()
 
     coloured = re.findall(r"background[^>]*>(.*?)</td>", html)

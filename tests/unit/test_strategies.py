@@ -36,7 +36,7 @@ def test_unmapped_tables_have_no_mapping(table: TableMetadata) -> None:
 
 
 @given(strategies.changes())
-def test_commits_have_ids_and_names_at_every_level(change: strategies.Change) -> None:
+def test_mapped_commits_have_ids_and_names_at_every_level(change: strategies.Change) -> None:
     assert not _twins(change.new.schema)
     if is_mapped(change.new):
         check_column_id_and_physical_name_assignments(change.new)

@@ -89,7 +89,7 @@ def test_unreadable_table_has_its_error_only() -> None:
         ),
     ],
 )
-def test_table_with_unknown_facts_has_an_error_and_affects_no_other(
+def test_table_with_invalid_facts_has_an_error_and_affects_no_other(
     text: str, condition: str
 ) -> None:
     sound = {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the allowed imports of each room, and the modules that a process loads.
 
+A room is a package or module of `spark_ext`, or a Java package.
 `python tests/unit/test_walls.py` writes the rooms below into the tables of CONTRIBUTING.
 """
 
@@ -93,7 +94,7 @@ FORBIDDEN_IN_JAVA = {
     # Logs of other writers may be invalid for Delta.
     "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
-    # The checked classes may not fit each other.
+    # This package checks whether Spark and Delta fit, so it imports neither.
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "common": ("io.delta", "net.bytebuddy", "py4j"),
     # Rooms without Delta use it for the names of their jobs.

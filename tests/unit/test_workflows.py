@@ -26,7 +26,7 @@ MAKEFILE = (CHECKOUT / "Makefile").read_text()
 OF_RELEASE = Path(*re.findall(r"RELEASE=(\S+) ", MAKEFILE))
 # A commit, followed by its release in a comment.
 PIN = re.compile(r"uses: ([^\s@]+)@([0-9a-f]{40}  # v\d+\.\d+\.\d+)$", re.MULTILINE)
-# The jobs that `nightly.py` prints. Most of them run on Mondays.
+# The jobs that `nightly.py` prints. A Monday has every kind of job.
 OF_THE_NIGHT = "${{ matrix.job.command }}"
 MONDAY = date(2026, 11, 23)
 # Programs that a step may run besides `make` and our modules.

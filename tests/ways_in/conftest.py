@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provides the place where a command of docs/install.md runs."""
+"""Provides the folders, lakehouses and drivers in which tests run commands."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakeho
 
 @pytest.fixture
 def small_lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakehouse:
-    """Makes one table of each kind in a catalog, and tables with paths."""
+    """Makes a schema with each kind of table, tables with paths, and broken tables."""
     made = Lakehouse.of(prototypes, home, schemas=["sales/deep"], odd=[])
     forget_logs(spark)
     return made

@@ -64,7 +64,7 @@ def connect_server(
 
 
 def user_environment() -> dict[str, str]:
-    """Returns the environment of a user with the virtual environment on the path only."""
+    """Returns the environment without Spark's and Python's variables, with this Python on PATH."""
     kept = class_archive.environment("PYTHON", "SPARK_", "PYSPARK_")
     return {**kept, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 

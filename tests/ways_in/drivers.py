@@ -171,7 +171,7 @@ class Driver:
     _number: int = 0
 
     def remove(self, lakehouse: Lakehouse, parallel: int = 2) -> Running:
-        """Runs a command in the driver of the last command, unless a test killed it."""
+        """Runs a command in the shared driver, and starts the driver if it does not run."""
         if self._shared is None or self._shared.ended:
             self._shared = self._start(["-c", COMMANDS])
         report, arguments = self._removal(lakehouse, parallel)

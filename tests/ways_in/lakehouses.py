@@ -41,7 +41,7 @@ class Kind:
 
 
 TRACKED_NAMES = (NAME_MODE, TRACKED)
-# A kind for each cost and outcome.
+# These kinds have each outcome in `KINDS`.
 FEW_KINDS = ("clean", "untracked", "blocked", "unmapped")
 KINDS: dict[str, Kind] = {
     "blocked": Kind("BLOCKED", TRACKED_NAMES, ("ADD COLUMN `b c` INT",)),

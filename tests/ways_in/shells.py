@@ -19,9 +19,9 @@ SECONDS = 300
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Returns the environment of a user with the virtual environment on the path only.
+    """Returns an environment without PYTHONPATH; PATH begins with the virtual environment.
 
-    It also contains the options that make each JVM of a run start faster.
+    Of the Spark variables, it keeps only the options that make each JVM of a run start faster.
     """
     kept = class_archive.environment("PYTHONPATH", "SPARK_", "PYSPARK_")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

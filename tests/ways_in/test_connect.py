@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests a Spark Connect server without Delta's Connect plugin, and its clients.
 
-The commands and the program are those of the install page.
+The commands and the program are those of docs/spark-connect.md.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def sessions(server: str) -> Iterator[list[SparkSession]]:
-    """Yields sessions that are stopped together: PySpark 4.0 ends the threads of all with one."""
+    """Yields sessions that stop together: in PySpark 4.0, one `stop` ends the threads of all."""
     opened: list[SparkSession] = []
     yield opened
     for session in opened:
@@ -166,7 +166,7 @@ def test_session_of_a_server_is_not_attached(connect: Connect) -> None:
 
 @pytest.mark.parametrize("setting", ["worker.python", "worker.timeout"])
 @pytest.mark.parametrize("by", ["conf", "SET"])
-def test_settings_of_the_rule_process_are_the_servers(
+def test_session_does_not_change_settings_of_the_rule_process(
     spark: SparkSession, setting: str, by: str
 ) -> None:
     name = f"spark.sparkext.{setting}"
@@ -450,7 +450,7 @@ print(json.dumps([spark_ext.__file__, absent, columns, trips.has_dropped_or_rena
 
 
 @pytest.mark.matrix
-def test_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
+def test_commands_of_the_page_make_a_client(server: str, tmp_path: Path) -> None:
     """The environment contains Spark's client only, and pip takes packages from a folder."""
     run(
         *(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that table functions on servers show nothing of tables that a user may not read."""
+"""Tests that table functions on servers show no column of a table that a user may not read."""
 
 from __future__ import annotations
 

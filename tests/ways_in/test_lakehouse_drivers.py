@@ -50,7 +50,7 @@ def test_two_runs_at_once_do_each_table_once(
         found = sorted(rows[name] for rows in both)
         if outcome == "DONE":
             assert set(found) <= {"ALREADY_DONE", "DONE", "DONE_BY_ANOTHER"}, name
-            # If both removals are as new as both runs, neither run knows which one is its own.
+            # If both removals commit during both runs, neither run knows which removal is its own.
             assert "DONE" in found or set(found) == {"DONE_BY_ANOTHER"}, name
         else:
             assert found == [outcome, outcome], name
@@ -85,12 +85,12 @@ def test_ctrl_c_in_a_terminal_ends_a_run_in_order(
 
 
 def outcomes_of_an_ended_jvm(lakehouse: Lakehouse, running: Running, code: int) -> dict[str, str]:
-    """Returns the outcomes in the report, which has every table and no removal too many."""
+    """Returns the outcomes of all tables; asserts that every table with DONE has a removal."""
     assert running.wait() == code, running.shown
     rows = {each["table"]: each["outcome"] for each in running.rows()}
     assert rows.keys() == expected_outcomes(lakehouse).keys()
     for place, log in lakehouse.logs().items():
-        # A statement may have ended before the JVM, and nobody read its table again.
+        # A removal may commit before the JVM ends, and the run may not read the table again.
         assert removals(log) or rows[name_of(place)] != "DONE", place
     return rows
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the scripts of a month of nights (docs/lakehouse.md) over tables of a Hive metastore."""
+"""Runs the scripts of "A month of nights" (docs/lakehouse.md) over tables of a Hive metastore."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def assert_row_equals_the_logs(row: Any, before: TableLog, after: TableLog) -> N
     assert (row.num_files == 0) == (row.cost == "METADATA" or not before.live_files)
 
 
-def test_plan_changes_nothing_and_has_the_costs_of_the_run(
+def test_plan_changes_nothing_and_has_outcomes_and_free_space(
     spark: SparkSession, lakehouse: Lakehouse
 ) -> None:
     files = lakehouse.num_files()
@@ -203,7 +203,7 @@ def run(*arguments: str) -> int:
     return main([*arguments, "--progress", "none"])
 
 
-def test_exit_code_is_0_when_every_table_has_reached_the_goal(
+def test_exit_code_is_0_when_every_table_has_reached_the_goal_or_is_planned(
     lakehouse: Lakehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schema = f"{CATALOG}.sales.deep"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs README.md in Python without a table, a session or a setting."""
+"""Runs the Python blocks of README.md in a new process, without an earlier session or table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests several sessions in one JVM, and a session with separate executors."""
+"""Tests several sessions in one JVM, after each other and beside each other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the shells of Spark, with what docs/install.md says typed into a terminal."""
+"""Tests the shells of Spark, which the commands of docs/install.md start."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contains the statements of every way in, and checks the log of their table."""
+"""Contains the statements that each kind of session runs, and checks the log of their table."""
 
 from __future__ import annotations
 

@@ -108,8 +108,8 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
 def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns without a UUID that were added while the flag was true, or as it became true.
 
-    Columns keep their names if column mapping is enabled on an existing table, and the columns
-    of RESTORE and CLONE have names. If this holds for a whole struct, only the struct is found.
+    The check skips RESTORE, CLONE and the commit that enables column mapping on an existing table:
+    their columns already have names. If this holds for a whole struct, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Otherwise the physical column name must

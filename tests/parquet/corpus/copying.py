@@ -174,11 +174,11 @@ def read(file: Path) -> dict[Reader, Rows]:
 
 
 def wrongs(renamer: Renamer, source: Path, folder: Path) -> tuple[str | None, list[str]]:
-    """Copies a file in each way.
+    """Copies a file by each operation.
 
     Returns:
-        The reason why the file is rewritten, or None if it is copied, and what is wrong with the
-        copies, each as a line.
+        Why the file is rewritten: one reason if all operations agree, else each reason after its
+        operations; None if each operation copies. Then the lines that say what is wrong in copies.
     """
     parsed = ParquetFile.of(source) if renamer_reads(source) else None
     if parsed is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writers with an interface in Python, each a function that yields the variants of a file.
+"""Writers with an interface in Python, each a function that writes the variants of a file.
 
 The Python of another environment runs this file as a script, so it imports nothing of the tests:
     python python_writers.py WRITER ROWS FOLDER
@@ -204,7 +204,7 @@ def deltalake(rows: Path, folder: Path) -> None:
         dl.write_deltalake(delta, table, writer_properties=dl.WriterProperties(**options))
         (part,) = delta.glob("part-*.parquet")
         part.rename(folder / f"{name}.parquet")
-        shutil.rmtree(delta)  # else the proof of tables misses its file
+        shutil.rmtree(delta)  # else `left_tables` finds a table without its file
 
 
 def datafusion(rows: Path, folder: Path) -> None:

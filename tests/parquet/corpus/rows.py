@@ -110,7 +110,7 @@ def write(folder: Path) -> None:
     """Writes `rows` and `others`, each as Arrow and JSON, and `rows.parquet` for other writers.
 
     Units in JSON: dates in days and times in microseconds since 1970 or midnight, decimals in units
-    of their last digit, numbers with NaN as text.
+    of their last digit, floating-point numbers as text.
     """
     folder.mkdir(parents=True)
     everything = pa.schema([*PLAIN, *NESTED])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The writers of the corpus, with the packages that they need, each in an environment of its own.
+"""The writers of the corpus, with the packages that the environment of the tests lacks.
 
-An environment is below `.matrix/writers/`, and is made again if the packages changed.
+A writer with packages has an environment below `.matrix/writers/`, made again if they changed.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def in_node(name: str, module: str) -> Writer:
 
 ARROW = f"pyarrow=={version('pyarrow')}"  # the version of the tests
 
-# parquet-avro declares all but itself as provided.
+# parquet-avro declares Hadoop as provided.
 AVRO = (
     "org.apache.parquet:parquet-avro:1.18.1",
     "org.apache.avro:avro:1.12.0",

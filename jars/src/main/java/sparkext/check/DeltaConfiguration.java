@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import sparkext.common.UsageTrackingErrors;
 
-/** Checks that a session has Delta's extension and a session catalog. */
+/** Checks that a session has Delta's extension, and a session catalog other than Spark's own. */
 public final class DeltaConfiguration {
   private static final String EXTENSIONS = "spark.sql.extensions";
   private static final String DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension";

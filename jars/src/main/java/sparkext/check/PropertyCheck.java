@@ -29,7 +29,7 @@ import sparkext.delta.UsageTrackingFeature;
  * LIKE may change the flag. So only names that the user wrote are checked.
  */
 final class PropertyCheck {
-  /** CREATE TABLE LIKE in Spark 4.2 and in earlier releases. No release has both classes. */
+  /** The plans of CREATE TABLE LIKE. Spark 4.0 and 4.1 have the second class only. */
   private static final Set<String> TABLE_LIKE = Set.of("CreateTableLike", "CreateTableLikeCommand");
 
   /** {@code CREATE TABLE .. OPTIONS} reaches Delta's catalog as properties with this prefix. */
@@ -51,7 +51,8 @@ final class PropertyCheck {
 
   /**
    * Checks CREATE TABLE LIKE in a script. In Spark 4.0 and 4.1 Delta's rules replace the statement
-   * by a command before a rule of ours sees the statement, and a script has no nodes.
+   * by a command before a rule of ours sees the statement. In a script, the statement itself is no
+   * node of the plan.
    */
   private static void refuseTableLikeOfScript(LogicalPlan node) {
     if (node instanceof SingleStatement statement && isTableLike(statement.parsedPlan())) {

@@ -7,7 +7,7 @@ import org.apache.spark.util.Utils;
 import scala.Function1;
 
 /**
- * Names and describes the Spark jobs that our code starts, for Spark's pages.
+ * Names and describes the Spark jobs that our code starts, for Spark's web UI.
  *
  * <p>Spark names a job by the thread's stack: the last method of Spark, and the first class outside
  * of Spark. Delta's classes count as Spark's, and ours would count as the user's.

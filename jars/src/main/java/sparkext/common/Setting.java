@@ -24,7 +24,7 @@ public final class Setting {
   private final String key;
   private final JsonNode declared;
 
-  /** Its only reader declares a setting as a constant. */
+  /** Makes the setting of a key. The one class that reads a setting keeps it as a constant. */
   public Setting(String key) {
     this.key = key;
     declared = DECLARED.required(key);

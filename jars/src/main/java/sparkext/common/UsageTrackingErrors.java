@@ -15,7 +15,7 @@ import scala.Option;
 public final class UsageTrackingErrors {
   private UsageTrackingErrors() {}
 
-  /** The rule process could not be started, ended, or did not answer in time. */
+  /** The rule process did not start, exited, or did not answer in time. */
   public static UsageTrackingException rulesUnavailable(
       String reason, List<String> command, String exitCode, String stderr, Throwable cause) {
     return Conditions.error("USAGE_TRACKING_RULES_UNAVAILABLE")

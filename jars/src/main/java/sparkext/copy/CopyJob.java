@@ -69,7 +69,7 @@ public final class CopyJob {
 
   /**
    * Runs the job. A task that fails or is killed removes the files that it has written. If the job
-   * fails, the files of other tasks remain, and this waits until all tasks have ended.
+   * fails, the files of other tasks remain, and this waits up to 30 s for all tasks to end.
    *
    * @throws UsageTrackingException USAGE_TRACKING_COPY_FAILED if a task failed too often
    */
@@ -109,7 +109,7 @@ public final class CopyJob {
     }
   }
 
-  /** Waits until all tasks of a job have ended. */
+  /** Waits until all tasks of a job have ended, or until the timeout. */
   private void await(JavaFutureAction<?> job) {
     long end = System.nanoTime() + END_TIMEOUT.toNanos();
     while (isRunning(job) && System.nanoTime() < end) {

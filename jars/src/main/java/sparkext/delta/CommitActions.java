@@ -24,8 +24,8 @@ import sparkext.log.FailedRead;
  * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code indexToRelation} and {@code getChanges}.
  *
  * @param actions the actions that this Delta knows
- * @param problem the line that {@code fromJson} cannot read, for which a caller must call Delta;
- *     null if {@code fromJson} reads all lines
+ * @param problem the first line that {@code fromJson} cannot read or that is not UTF-8, for which a
+ *     caller must call Delta; null if there is none
  */
 public record CommitActions(List<Action> actions, String problem) {
   /** A decoder puts this in the place of bytes that are not UTF-8; Spark refuses such bytes. */

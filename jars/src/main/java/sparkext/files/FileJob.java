@@ -38,7 +38,7 @@ public record FileJob(SparkSession session, FilePlan plan) {
   /**
    * Reads footers, and returns which files would be copied.
    *
-   * @param description for Spark's pages
+   * @param description for Spark's web UI
    */
   public List<TaskResult> look(List<AddFile> files, String description) {
     return run(files, (number, values) -> null, description, CopyProgress.in(context()));
@@ -48,7 +48,7 @@ public record FileJob(SparkSession session, FilePlan plan) {
    * Copies files.
    *
    * @param firstNumber the number in the name of the first copy
-   * @param description for Spark's pages
+   * @param description for Spark's web UI
    * @param progress is updated as tasks end
    */
   public List<TaskResult> copy(

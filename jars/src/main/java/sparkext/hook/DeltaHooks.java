@@ -146,8 +146,8 @@ public final class DeltaHooks {
   }
 
   /**
-   * Returns the bridge in Delta's loader, and defines it there first if needed. No code names the
-   * bridge here: that could load a second one in our loader.
+   * Returns the bridge in Delta's loader, and defines it there first if needed. This class never
+   * refers to the bridge as a type: that could load a second bridge in our loader.
    */
   private static Class<?> bridge(
       Class<?> neighbour, MethodHandles.Lookup lookup, ClassFileLocator classFiles)

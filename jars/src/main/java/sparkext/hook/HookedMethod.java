@@ -17,8 +17,8 @@ import net.bytebuddy.pool.TypePool;
  * The signature of a method of Delta, with the type that declares the method. The type declares at
  * most one method with this signature.
  *
- * <p>This class uses the names of types and loads no type, because the JVM cannot define a type
- * again, with a hook, after the type was loaded.
+ * <p>This class uses the names of types and loads no type, because not every JVM can redefine a
+ * loaded type with a hook.
  *
  * @param typeName the binary name of the type that declares the method
  * @param neighbourName the binary name of another type in the same package. A lookup in the

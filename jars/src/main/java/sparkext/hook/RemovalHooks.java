@@ -21,7 +21,7 @@ final class RemovalHooks {
   private static final String COMMAND = COMMANDS + "columnmapping.RemoveColumnMappingCommand";
 
   /**
-   * Skips Delta's rewrite of all files if column mapping was removed without a rewrite.
+   * Skips Delta's rewrite of all files if spark-ext has removed column mapping itself.
    *
    * <p>Why here: SET and UNSET TBLPROPERTIES and DROP FEATURE all create this command and run it.
    *

@@ -23,10 +23,10 @@ final class ReusedNameHooks {
 
   /**
    * Makes a transaction conflict with a winner that turned column mapping on with physical names
-   * other than the logical names, or for other columns, as RESTORE does.
+   * other than the logical names, or with the columns of another version, as RESTORE does.
    *
-   * <p>Why here: Delta rebases a transaction on a winner that turned column mapping on after this
-   * method only. Delta 4.0 rebases on no such winner, unless a vendor added the rebase.
+   * <p>Why here: Delta calls this method before it rebases a transaction on a winner that turned
+   * column mapping on. Delta 4.0 rebases on no such winner, unless a vendor added the rebase.
    *
    * <p>If missing: values that were written without column mapping are null after such a RESTORE.
    *
@@ -82,7 +82,7 @@ final class ReusedNameHooks {
    * Does the same on Delta 4.0.
    *
    * <p>Why here: the check is a method inside of {@code changesToDF}, and Scala appends the
-   * arguments of that method to its own.
+   * captured variables of {@code changesToDF} to the arguments of the check.
    *
    * <p>If missing: as without {@link #CHANGE_FEED}.
    *
@@ -112,7 +112,7 @@ final class ReusedNameHooks {
     return types.describe(CDC_READER).isResolved();
   }
 
-  /** Passes on the arguments at these positions. */
+  /** Passes on the arguments at these positions, if the argument at {@code isChecked} is true. */
   private static void refuseChanges(
       HookCall call, int reader, int start, int end, int isChecked, int isSchemaChange) {
     if ((boolean) call.argument(isChecked)) {

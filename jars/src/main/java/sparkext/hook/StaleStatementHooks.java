@@ -89,8 +89,8 @@ final class StaleStatementHooks {
    * <p>Why here: each of these commands has the analysed table, and finds its column by name in the
    * table of its transaction.
    *
-   * <p>If missing: a statement that runs after another one changes another column, which has the
-   * name now.
+   * <p>If missing: if another statement gave the name to another column in between, this statement
+   * changes that column.
    *
    * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code run} of the commands.
    */

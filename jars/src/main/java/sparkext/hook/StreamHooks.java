@@ -21,9 +21,9 @@ import sparkext.stale.StreamedNames;
  * The hooks that decide with which physical names a stream reads a table.
  *
  * <p>Delta reads all versions with the names of the version at which the query started, and
- * compares other versions with it. These hooks refuse changes that Delta's comparison misses, and
- * let a stream read each version with its own names if only a removal of column mapping is in
- * between.
+ * compares other versions with it. These hooks refuse changes that Delta's comparison misses. After
+ * a removal of column mapping, a stream reads each version with its own names, if all other changes
+ * of columns only added columns.
  */
 final class StreamHooks {
   private static final String SOURCE = DELTA + "sources.DeltaSource";
@@ -110,7 +110,7 @@ final class StreamHooks {
               StreamedNames.selectNames(call.self(), (long) call.argument(0), call.argument(3)));
 
   /**
-   * Gives a batch the table whose names its files have.
+   * Returns the snapshot whose physical names the files of a batch have.
    *
    * <p>Why here: batches of rows and of changes both take schema and protocol from this method.
    *
@@ -140,8 +140,8 @@ final class StreamHooks {
   /**
    * Ends a batch at the commit that changed the names of the files.
    *
-   * <p>Why here: Spark takes the end of each batch from this method. The limit of {@code
-   * Trigger.AvailableNow}, which Delta sets inside of it, keeps all versions.
+   * <p>Why here: Spark takes the end of each batch from this method. The last version of {@code
+   * Trigger.AvailableNow}, which Delta determines inside this method, is unchanged.
    *
    * <p>If missing: {@link #BATCH} refuses the batch.
    *

@@ -16,7 +16,7 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** The files in a table's folder that are not in its log, and the folders without files. */
+/** The files in a table's folder outside of {@code _delta_log}, and the folders without files. */
 final class DataFolder {
   /** The columns of {@link #rows}. */
   static final StructType SCHEMA =

@@ -89,7 +89,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   }
 
   /**
-   * Returns the files that the log names or the table's folder contains, in the same groups.
+   * Returns the files that the log names or the table's folder contains, in groups of files that
+   * are alike.
    *
    * @param isHidden returns whether VACUUM ignores files and folders of a name
    */

@@ -5,8 +5,8 @@ import java.util.List;
 import sparkext.parquet.FileColumn;
 
 /**
- * Files outside of the log with equal values in all components that follow the time; {@code
- * FileGroup} of {@code spark_ext/log/actions.py} documents each component.
+ * Files outside of the log with equal values in all components after {@code removableFrom}, except
+ * {@code vector}; {@code FileGroup} of {@code spark_ext/log/actions.py} documents each component.
  */
 public record FileGroup(
     String example,
@@ -44,7 +44,7 @@ public record FileGroup(
         source);
   }
 
-  /** Returns the same group of another table. */
+  /** Returns the same group with another table as its source. */
   FileGroup in(String table) {
     return of(example, vector, numFiles, sizeInBytes, removableFrom, table);
   }

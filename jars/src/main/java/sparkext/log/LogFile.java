@@ -60,7 +60,7 @@ record LogFile(
     }
   }
 
-  /** A name that Delta gives to files; the first group is the version. */
+  /** A name that Delta gives to files; the first group is the version, or the first version. */
   private record Form(String folder, Kind kind, Pattern name) {
     Form(String folder, Kind kind, String name) {
       this(folder, kind, Pattern.compile(name));

@@ -4,7 +4,7 @@ package sparkext.log;
 import java.util.List;
 
 /**
- * Files in the log's folder that differ in their version only; {@code LogFiles} of {@code
+ * Files in the log's folder that differ in their version and size only; {@code LogFiles} of {@code
  * spark_ext/log/folder.py} documents each component.
  */
 public record LogFiles(

@@ -58,12 +58,12 @@ public record LogJson(
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * Reads files, in a Spark job if there are many.
+   * Reads files, in a Spark job if there are many. If the storage fails, throws its {@code
+   * IOException}; from a job, Spark's exception.
    *
    * @param wanted with column mentions, a file that differs from its checksum has a problem;
    *     otherwise that is a failure of the storage
    * @return by file, in the order of the files
-   * @throws UsageTrackingException a failure of the storage; from a job, Spark's exception
    */
   public static Map<Path, LogJson> of(
       JavaSparkContext context,

@@ -10,7 +10,7 @@ import java.util.List;
  * @param logFiles the files in {@code _delta_log}
  * @param boundaries the boundaries of log cleanup, in the order of their versions
  * @param starts the commits and checkpoints at which the known history may begin, each with its
- *     version and time only
+ *     version, time and {@code commitInfo} only
  */
 public record TableFolder(
     TableLog log,

@@ -31,8 +31,8 @@ import sparkext.common.UsageTrackingException;
  * written a log that Delta cannot read.
  *
  * <p>Commits are read twice if files are wanted, as Delta and delta-kernel-rs do. {@link LogJson}
- * reads the metadata in them, and so the versions that change it. {@link FileActions} then reads
- * the actions on files, and groups the files by these versions. A single reading would have to keep
+ * reads the metadata and the versions that change the metadata. {@link FileActions} then reads the
+ * actions on files, and groups the files by these versions. A single reading would have to keep
  * every action on a file between the two jobs.
  *
  * <p>Source: Delta 4.4.0, Snapshot.scala, {@code protocolMetadataICTAndLMCReconstruction} and
@@ -113,9 +113,10 @@ public final class TableReading {
   /**
    * Returns the changes of the table's metadata, and all files in the table's folder.
    *
-   * <p>Spark jobs open a Parquet checkpoint three to five times: for the actions on files, for its
-   * footer and for the columns in its rows. If the log lacks version 0, they also read the
-   * metadata, and if the checkpoint may have sidecars, their names.
+   * <p>Spark jobs open a Parquet checkpoint three to six times: for the actions on files, for its
+   * footer and for the columns in its rows. They also read the schema of the newest checkpoint. If
+   * the log lacks version 0, they also read the metadata, and if the checkpoint may have sidecars,
+   * their names.
    *
    * @param isHidden returns whether VACUUM ignores files and folders of a name
    */
@@ -233,7 +234,8 @@ public final class TableReading {
   /**
    * Returns a log without data files.
    *
-   * @param truncated the commits that may end with an incomplete line. Another file may not.
+   * @param truncated the commits that may end with an incomplete line. In other files, such a line
+   *     is an error.
    */
   private TableLog log(LogFolder log, Map<Path, LogJson> json, List<Path> truncated) {
     for (Path file : log.jsonFiles()) {

@@ -19,7 +19,7 @@ import org.apache.spark.sql.Row;
  * @param newest the time of the newest copy in milliseconds since the epoch; null without copies
  */
 public record UnnamedCopies(long numFiles, long sizeInBytes, Long newest) {
-  /** Spark's own names end with the letter c and the number of the file in its task. */
+  /** Does not match Spark's own names, which have the letter c before the last number. */
   private static final Pattern COPY =
       Pattern.compile(
           ".*/part-\\d{5,}-([0-9a-f-]{19})[0-9a-f-]{17}-\\d+(\\.[a-z0-9_]+)?\\.parquet");

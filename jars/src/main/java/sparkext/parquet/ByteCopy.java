@@ -62,7 +62,7 @@ final class ByteCopy {
   /**
    * Writes the copy. The method changes the footer that was read, so it can be called only once.
    *
-   * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
+   * @param checkpoint runs before each piece of at most 16 MiB, and may throw to end the copy
    * @return the length of the copy
    */
   long writeTo(OutputStream target, Runnable checkpoint) throws IOException {

@@ -78,7 +78,7 @@ public final class DataFile {
    * @param target of the copy; its folders are created
    * @param mayBeKept whether a file without renamed and dropped columns is kept
    * @param checkpoint runs before each piece of at most 16 MiB that is read, and before each part
-   *     that a store copies, and ends the copy by an exception
+   *     that a store copies, and may throw to end the copy
    * @throws FileAlreadyExistsException if the target exists; it is unchanged
    */
   public Outcome copyTo(Path target, boolean mayBeKept, Runnable checkpoint) throws IOException {

@@ -10,8 +10,8 @@ import org.apache.hadoop.fs.Path;
 /**
  * A column in the schema of a file, at any level.
  *
- * @param path with {@code element}, {@code key} and {@code value} inside lists and maps, for any
- *     names of the groups in the file
+ * @param path the names from the root; inside a list {@code element}, and inside a map {@code key}
+ *     and {@code value}, even if the file names these groups differently
  * @param fieldId null if the column has no field id
  */
 public record FileColumn(List<String> path, Integer fieldId) {

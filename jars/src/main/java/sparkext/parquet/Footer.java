@@ -21,7 +21,7 @@ record Footer(ThriftStruct metadata, long start, String problem) {
   static final byte[] MAGIC = "PAR1".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] ENCRYPTED_MAGIC = "PARE".getBytes(StandardCharsets.US_ASCII);
 
-  /** The length of the footer and the last magic number. */
+  /** The number of bytes after the footer: its length (4) and the last magic number (4). */
   private static final int TAIL = 8;
 
   /**
@@ -55,7 +55,7 @@ record Footer(ThriftStruct metadata, long start, String problem) {
     return new Footer(metadata, start, problem(metadata, reader));
   }
 
-  /** Returns a problem also if columns are encrypted: a new footer needs their writer's key. */
+  /** Returns why no new footer can replace this one, or null. Signing needs the writer's key. */
   private static String problem(ThriftStruct metadata, ThriftReader reader) {
     if (metadata.has(FooterFormat.ENCRYPTION) || metadata.has(FooterFormat.SIGNING_KEY)) {
       return "it is encrypted, and its footer is signed";

@@ -25,8 +25,8 @@ final class HadoopFile extends ReadAheadFile {
   private static final int PIECE = 1 << 20;
 
   /**
-   * File systems that use the read policy of {@code openFile}. Subclasses and wrappers are not
-   * listed, because they may override {@code open} without {@code openFile}.
+   * File systems that use the read policy of {@code openFile}. Other subclasses and wrappers are
+   * not listed, because they may override {@code open} without {@code openFile}.
    */
   private static final Set<String> WITH_READ_POLICY =
       Set.of(

@@ -18,7 +18,7 @@ interface InputFile extends Closeable {
   /**
    * Appends a range of bytes to a target.
    *
-   * @param checkpoint runs before each piece, and ends the copy by an exception
+   * @param checkpoint runs before each piece, and may throw to end the copy
    * @throws UnreadableFileException if the file is shorter than the log says
    * @throws MissingFileException if the file does not exist
    */

@@ -19,8 +19,8 @@ import sparkext.parquet.Columns.Type;
 
 /**
  * Renames columns in the key-value metadata of a footer. Spark's schema gets the new names, and
- * entries on Spark's values are kept. All other entries are dropped, because they may contain old
- * names in any form.
+ * entries that readers need to decode values are kept. All other entries are dropped, because they
+ * may contain old names in any form.
  */
 final class KeyValueMetadata {
   /** Source: Spark, ParquetReadSupport.scala, {@code SPARK_METADATA_KEY}. */

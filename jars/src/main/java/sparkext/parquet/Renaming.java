@@ -14,8 +14,8 @@ import sparkext.parquet.Columns.Struct;
 import sparkext.parquet.Columns.Type;
 
 /**
- * Applies a plan to the schemas of files: renames the columns of the plan, and drops all others.
- * One thread reuses an instance for many files.
+ * Applies a plan to the schemas of files: keeps or renames the columns of the plan, and drops all
+ * others. One thread reuses an instance for many files.
  */
 public final class Renaming {
   private final ColumnPlan plan;
@@ -129,7 +129,7 @@ public final class Renaming {
         isElement
             ? value(repeated, repeated.name(), element)
             : repeated.as(repeated.name(), List.of(column(repeated.children().get(0), element)));
-    // DuckDB and ClickHouse take a group of one field for no element, also if it is named `array`.
+    // For DuckDB and ClickHouse, a group of one field is never the element, even if named `array`.
     boolean isNowAlone = repeated.children().size() > 1 && renamed.children().size() == 1;
     if (isElement(renamed, newName) != isElement || isNowAlone) {
       throw new NotCopyableException(

@@ -38,7 +38,7 @@ public final class Storages {
 
   private static final long SMALL = 256 << 10;
 
-  /** Storages other than a local disk copy files of up to 5 MiB by one request. */
+  /** To copy a file of up to 5 MiB, one request reads the file, except from a local disk. */
   private static final int SMALL_FACTOR_ELSEWHERE = 20;
 
   private static final Set<String> OBJECT_STORES = Set.of("s3a", "s3", "gs");

@@ -46,7 +46,7 @@ final class ThriftReader {
 
   /**
    * Throws if a structure had a field that the published format lacks, or that has another type
-   * there. A copy would lose the field.
+   * there, or bytes behind its end. A copy would lose them.
    *
    * @param what contains the structure
    */

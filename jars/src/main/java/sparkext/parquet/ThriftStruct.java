@@ -48,7 +48,7 @@ final class ThriftStruct {
     return values[id] != null;
   }
 
-  /** Returns whether a number is set and has a value. */
+  /** Returns whether a field is set to this number. */
   boolean has(int id, long value) {
     return has(id) && number(id) == value;
   }

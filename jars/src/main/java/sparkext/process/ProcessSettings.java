@@ -13,7 +13,7 @@ import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 
 /**
- * The settings of the rule process, read from the application's configuration only.
+ * Reads the settings of the rule process from the application's configuration and environment.
  *
  * <p>The process runs as the user of the driver, and all sessions share the process. Clients of a
  * Thrift or Connect server must not choose its program by a setting of their session.

@@ -88,7 +88,6 @@ public final class RuleProcesses {
     } catch (ExecutionException failed) {
       throw unavailable(reason(failed.getCause()), asked, command, failed.getCause());
     } catch (IOException | RuntimeException notAsked) {
-      // A process that ends at this moment throws RejectedExecutionException.
       throw unavailable(reason(notAsked), asked, command, notAsked);
     } catch (InterruptedException interrupted) {
       if (asked != null) {

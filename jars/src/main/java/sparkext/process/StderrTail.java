@@ -20,7 +20,7 @@ final class StderrTail {
     drain.start();
   }
 
-  /** Returns the last characters; complete after the end of the process. */
+  /** Waits up to 200 ms for the end of the stream, then returns the last characters so far. */
   String text() throws InterruptedException {
     drain.join(200);
     synchronized (tail) {

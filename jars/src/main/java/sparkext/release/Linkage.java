@@ -68,7 +68,8 @@ public final class Linkage {
   }
 
   /**
-   * Returns a sentence for each type or member that our classes name and the class path lacks.
+   * Returns a sentence for each type or member that the class path lacks, and for each abstract
+   * method that our classes do not implement.
    *
    * @param classFiles finds the class files of our jar, Delta and Spark
    */

@@ -63,7 +63,7 @@ final class Copies {
     if (plan != null && !next.continues(plan)) {
       discardIf(known -> true);
     } else if (plan != null && next.tracksRows() != plan.tracksRows()) {
-      discardIf(known -> known.rewrite() != null); // these rows have no ids
+      discardIf(known -> known.rewrite() != null); // rows have ids only if `plan` tracks rows
     }
     plan = next;
   }
@@ -101,7 +101,7 @@ final class Copies {
     return updated != null;
   }
 
-  /** Returns live files whose rows were rewritten together with rows of removed files. */
+  /** Discards rewrites with a removed or changed source, and returns their other live sources. */
   private List<AddFile> brokenRewrites(Collection<AddFile> live) {
     Map<Rewrites.Rewrite, List<AddFile>> found = new LinkedHashMap<>();
     for (AddFile file : live) {
@@ -240,7 +240,7 @@ final class Copies {
     return unused;
   }
 
-  /** Returns whether there is nothing to sweep. */
+  /** Returns whether no file is recorded, as made or as discarded. */
   boolean isEmpty() {
     return made.isEmpty() && discarded.isEmpty();
   }

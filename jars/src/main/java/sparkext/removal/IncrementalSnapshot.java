@@ -28,7 +28,7 @@ import sparkext.files.LiveFiles;
 
 /**
  * The newest version of a table, updated by the commits since the version that was read before.
- * Another reading of a version may take longer than other writers need for the next version.
+ * Reading a whole version again may take longer than other writers need for the next version.
  *
  * <p>Source: Delta 4.4.0, InMemoryLogReplay.scala.
  */
@@ -96,7 +96,7 @@ final class IncrementalSnapshot {
     return last;
   }
 
-  /** Returns whether a VACUUM was committed since the last call. */
+  /** Returns whether a VACUUM may have been committed since the last call. */
   boolean wasVacuumed() {
     boolean was = wasVacuumed;
     wasVacuumed = false;

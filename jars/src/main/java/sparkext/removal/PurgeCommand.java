@@ -121,7 +121,7 @@ public final class PurgeCommand {
         : CollectionConverters.asScala(purge.actions(sources)).toList();
   }
 
-  /** Records that Delta failed to rewrite a group, so that Delta commits no file of the batch. */
+  /** Records that Delta failed to rewrite a group. Delta then commits no file of the batch. */
   public static void fail(Object executor) {
     Purge purge = RUNNING.get(executor);
     if (purge != null) {

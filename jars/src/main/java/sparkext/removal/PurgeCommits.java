@@ -82,7 +82,8 @@ final class PurgeCommits {
   /**
    * Removes copies that no commit contains, after the statement has failed.
    *
-   * @return the failure, or USAGE_TRACKING_FAILED_AFTER_COMMIT with it if all copies are committed
+   * @return the failure, or USAGE_TRACKING_FAILED_AFTER_COMMIT with it if Delta has committed every
+   *     copy that it received
    */
   Throwable end(Throwable failure) {
     Throwable[] described = {failure};

@@ -36,7 +36,8 @@ public final class RemovalCommand {
    *
    * @param command a {@code RemoveColumnMappingCommand}
    * @param arguments of its method {@code run}
-   * @return whether the removal was committed; if not, nothing was written, and Delta must rewrite
+   * @return whether the removal was committed; if not, written files are removed, and Delta must
+   *     rewrite the table
    * @throws UsageTrackingException if the rules fail or a file cannot be read; the statement fails
    */
   public static boolean commit(Object command, Object[] arguments) {
@@ -55,7 +56,7 @@ public final class RemovalCommand {
    * Counts the files that a removal would keep, copy and rewrite, by a Spark job that reads
    * footers.
    *
-   * @return null if the removal would copy no file
+   * @return null if the removal would be metadata only, or Delta would rewrite all files
    * @throws UsageTrackingException as {@link #commit}
    */
   public static CountedFiles count(SparkSession session, Snapshot snapshot) {

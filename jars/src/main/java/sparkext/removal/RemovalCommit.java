@@ -59,7 +59,7 @@ final class RemovalCommit {
     return command;
   }
 
-  /** Starts a transaction on a version with metadata without column mapping. */
+  /** Starts a transaction on a version, and sets its metadata without column mapping. */
   OptimisticTransaction begin(Snapshot snapshot) {
     OptimisticTransaction transaction =
         log().startTransaction(command.catalogOpt(), new Some<>(snapshot));

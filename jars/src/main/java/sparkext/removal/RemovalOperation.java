@@ -9,7 +9,7 @@ import scala.collection.immutable.Set$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Delta's operation with metrics of copied files, for commits of files with deletion vectors.
+ * Delta's operation with metrics of copied files. Its commits may contain deletion vectors.
  *
  * <p>Source: Delta 4.4.0, DeltaOperations.scala, {@code RemoveColumnMapping}.
  */

@@ -16,7 +16,7 @@ public final class RemovalProgress implements AutoCloseable {
   private final SparkContext context;
   private final Set<String> tags;
 
-  /** The files that a round copies, and the files that are copied. */
+  /** The files that a round copies, and the progress of the copies. */
   private record Round(int number, long numFiles, long sizeInBytes, CopyProgress copied) {}
 
   /** Makes the progress of the removal in this thread, found by the tags of its Spark jobs. */

@@ -26,7 +26,7 @@ import sparkext.wire.MetadataRules;
 
 /**
  * Removes column mapping beside other writers. Each round copies the files of the newest version
- * that have no copy yet. If no file is missing, the removal commits. After a conflict the next
+ * that have no copy yet. If every file has a copy, the removal commits. After a conflict the next
  * round reuses the copies.
  */
 final class RemovalRounds {
@@ -56,9 +56,11 @@ final class RemovalRounds {
   }
 
   /**
-   * Removes column mapping in one commit. If that fails, all written files are removed.
+   * Removes column mapping in one commit. If that fails, all written files are removed, unless the
+   * log may contain the commit.
    *
-   * @return whether the removal was committed; if not, nothing was written, and Delta must rewrite
+   * @return whether the removal was committed; if not, written files are removed, and Delta must
+   *     rewrite the table
    * @throws UsageTrackingException USAGE_TRACKING_REMOVAL_CONFLICT;
    *     USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
    *     USAGE_TRACKING_STORAGE_FAILED; USAGE_TRACKING_COMMIT_STATUS_UNKNOWN;

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.SparkSession;
 import sparkext.common.Setting;
 
-/** The timer of a removal, which starts when every file was copied once. */
+/** The timer of a removal, which starts after the first round, or else at the first conflict. */
 final class RemovalTimeout {
   private static final Setting SETTING =
       new Setting("spark.sparkext.columnMapping.removal.timeout");

@@ -17,10 +17,10 @@ final class PartPlan {
   static final long MAX_PART = 5L << 30;
   static final int MAX_PARTS = 10_000;
 
-  /** The length of a copied part, so that neither the store nor a proxy times out. */
+  /** The usual maximum length of a copied part. A request for a longer part may time out. */
   private static final long COPIED_PART = 256L << 20;
 
-  /** The largest minimum length. A task holds 1.5 times as many bytes in memory. */
+  /** The largest minimum length. A part that a task sends is in the memory of the task. */
   private static final long MAX_MIN_PART = 16 * MIN_PART;
 
   private final long min;

@@ -145,7 +145,7 @@ final class ListedTables {
     return found;
   }
 
-  /** Adds the failure of a schema that cannot be listed. */
+  /** Adds the tables of a schema and of all schemas below it, or the failure to list them. */
   private void addUnder(List<String> namespace, List<Listed> found) {
     try {
       addTables(namespace, found);

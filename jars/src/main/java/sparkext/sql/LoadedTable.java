@@ -144,8 +144,8 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
   }
 
   /**
-   * Returns a path with scheme and authority. The error of {@code DeltaTable.forPath} would show
-   * the table's columns.
+   * Returns a path with scheme and authority. {@code DeltaTable.forPath} is not used: its error
+   * would show the table's columns.
    */
   static Path qualified(SparkSession session, String path) {
     try {

@@ -27,7 +27,7 @@ final class StagedCommits {
         .toList();
   }
 
-  /** Reads the table of a version that Delta has read. */
+  /** Returns a reader of the table, with the staged commits of a version that Delta has read. */
   static TableReading reading(SparkSession session, Snapshot snapshot) throws IOException {
     DeltaLog log = snapshot.deltaLog();
     return new TableReading(session, log.newDeltaHadoopConf(), log.dataPath(), of(snapshot));

@@ -204,13 +204,13 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new FoundTables(NAMED_TABLE, table.relations(), () -> named(table));
   }
 
-  /** Answers a call over many tables, which looks for copies of a driver that was killed. */
+  /** Answers {@code spark_ext/lakehouse/lookups.py}, which looks for copies of a killed driver. */
   private static FoundTables copies(SparkSession session, String name, Object none) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(COPIES, table.relations(), () -> copies(session, table));
   }
 
-  /** Answers a call over many tables, which looks for the commits of its statements. */
+  /** Answers {@code spark_ext/api/statements.py}, which looks for the commits of a statement. */
   private static FoundTables commits(SparkSession session, String name, Object version) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(

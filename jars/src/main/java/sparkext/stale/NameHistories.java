@@ -36,7 +36,7 @@ import sparkext.stale.NameHistory.State;
 final class NameHistories {
   private static final int MAX_TABLES = 100;
 
-  /** The feature that remains in a protocol after column mapping and its history were dropped. */
+  /** The feature that DROP FEATURE adds if it drops column mapping but not the history. */
   private static final String CHECKPOINT_PROTECTION = "checkpointProtection";
 
   private static final Map<Tuple2<String, Path>, CachedChanges> CACHE =

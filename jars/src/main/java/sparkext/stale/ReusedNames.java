@@ -20,12 +20,12 @@ import sparkext.stale.NameHistory.State;
  * mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
  */
 public final class ReusedNames {
-  /** The read of changes that this thread checks, version by version. */
+  /** The read that this thread checks, if a version after the first changed the metadata. */
   private static final ThreadLocal<Changes> CHECKED = new ThreadLocal<>();
 
   private ReusedNames() {}
 
-  /** A read of changes in which versions after the first changed the metadata. */
+  /** A read of the changes from version {@code start} to version {@code end}. */
   private record Changes(SnapshotDescriptor reader, long start, long end) {
     boolean isBeingChecked() {
       Changes other = CHECKED.get();

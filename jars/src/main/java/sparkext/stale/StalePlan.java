@@ -89,8 +89,8 @@ public final class StalePlan {
   }
 
   /**
-   * Throws if a DELETE or an UPDATE has a stale condition on columns. Such a statement may read no
-   * file.
+   * Throws if a DELETE or an UPDATE has a stale condition on columns. If such a statement reads no
+   * file, no other check sees the statement.
    *
    * @param command a {@code DeleteCommand} or an {@code UpdateCommand}
    * @param transaction its {@code OptimisticTransaction}

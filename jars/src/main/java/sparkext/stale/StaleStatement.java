@@ -98,8 +98,7 @@ public final class StaleStatement {
   }
 
   /**
-   * Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS if an analysed column was dropped, or if another
-   * column has its name.
+   * Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS if the check of the statement in this thread fails.
    *
    * @param log the {@code DeltaLog} of the table
    * @param transaction its {@code OptimisticTransaction}

@@ -189,7 +189,7 @@ public final class StreamedNames {
         : functions.lit(null).cast(column.dataType()).as(column.name());
   }
 
-  /** Returns DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, to throw. */
+  /** Throws DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG. */
   static RuntimeException refusal(DeltaSource stream) {
     StructType schema = stream.snapshotAtSourceInit().metadata().schema();
     return UsageTrackingException.sneakyThrow(

@@ -20,7 +20,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>A part that equals the part of earlier metadata in the message is replaced by a name, because
  * wide schemas have megabytes.
  *
- * @param schema JSON, or the name of earlier metadata with the same schema; null for none
+ * @param schema JSON, in which an index replaces a column that equals one of the old schema; or the
+ *     name of earlier metadata with the same schema; null for none
  * @param configuration the properties that start with {@code delta.} and {@link #ALIGNING}, or the
  *     name of earlier metadata with the same properties
  */

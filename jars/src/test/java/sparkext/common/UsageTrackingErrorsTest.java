@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** Tests which errors mean that a statement was cancelled. */
 class UsageTrackingErrorsTest {
   @Test
-  void interruptOfAnyCauseIsStop() {
+  void errorCausedByAnInterruptIsStop() {
     List<Exception> interrupts =
         List.of(
             new InterruptedException(),

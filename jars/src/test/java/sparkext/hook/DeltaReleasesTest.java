@@ -36,7 +36,7 @@ class DeltaReleasesTest {
                     .map(type -> Arguments.of(jar, type)));
   }
 
-  /** Returns whether the class path lacks a supertype. Spark 4.2 lacks that of one command. */
+  /** Returns whether a type needs a type of Spark 4.2 that the class path lacks. */
   private static boolean needsMore(DeltaJar jar, String typeName) {
     return jar.spark().equals("4.2") && typeName.endsWith("DeltaDynamicPartitionOverwriteCommand");
   }

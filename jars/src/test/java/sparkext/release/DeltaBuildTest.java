@@ -48,7 +48,7 @@ class DeltaBuildTest {
     assertThat(DeltaBuild.spark(new ByteArrayInputStream(relocated))).contains(delta.spark());
   }
 
-  /** The Spark on the class path is older. */
+  /** The Spark on the class path has the class, so the test hides the class. */
   @ParameterizedTest
   @MethodSource("sparkext.release.DeltaJar#all")
   void alterCommandsOfSomeReleasesNeedAClassThatALaterSparkRemoved(DeltaJar delta)

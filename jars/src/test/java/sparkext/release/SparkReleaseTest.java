@@ -14,7 +14,7 @@ import sparkext.common.UnsupportedSparkException;
 class SparkReleaseTest {
   @ParameterizedTest
   @CsvSource({"3.5.8, 2.12.18", "3.5.8, 2.13.8", "4.2.0, 2.12.20", "(unknown version), 2.13.18"})
-  void oldSparkIsRefused(String spark, String scala) {
+  void sparkThatIsOldOrOfAnotherScalaIsRefused(String spark, String scala) {
     UnsupportedSparkException refused =
         catchThrowableOfType(
             UnsupportedSparkException.class, () -> SparkRelease.require(spark, scala));
