@@ -122,7 +122,10 @@ def _jars(trial: Trial) -> list[str]:
         .removesuffix("!")
         for url in trial.delta_places
     ]
-    return list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
+    jars: dict[str, str] = {}
+    for path in paths:
+        jars.setdefault(os.path.realpath(path), path)
+    return list(jars.values())
 
 
 def _artifact(jar: str) -> str:

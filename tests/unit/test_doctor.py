@@ -287,6 +287,17 @@ def test_failed_trial_is_a_problem_and_shows_no_password() -> None:
     assert "[SOME_CONDITION] no https://example.org/" in str(finding.problem)
 
 
+def test_first_jar_is_the_loaded_one_when_a_link_to_it_follows(tmp_path: Path) -> None:
+    first, link = tmp_path / JAR, tmp_path / "link.jar"
+    first.touch()
+    link.symlink_to(first)
+    other = "/opt/delta-spark_2.13-4.4.0-amzn-1.jar"
+
+    finding = diagnosis(CONFIGURE, a_trial(str(first), other, str(link)), Trial())
+
+    assert f"loads Delta from {first}; it does not load {other}." in str(finding.problem)
+
+
 @pytest.mark.parametrize(
     ("other", "status"),
     [(f"/ivy/io.delta_{JAR}", OK), ("/opt/delta-spark_2.13-4.4.0-amzn-1.jar", NOTE)],

@@ -20,8 +20,7 @@ public sealed interface Question {
       implements Question {}
 
   /** Asks how a table may remove column mapping. */
-  record Removal(TableMetadata table, TableProtocol protocol, boolean copies)
-      implements Question {}
+  record Removal(TableMetadata table, TableProtocol protocol, boolean copies) implements Question {}
 
   /** Asks for the plan of a purge. */
   record Purge(TableMetadata table) implements Question {}
