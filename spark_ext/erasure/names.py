@@ -67,7 +67,7 @@ def names_before_history(
     oldest = states[0]
     commits = [each for each in folder.log.commits if each.version <= oldest.version]
     older = commits if oldest.commit is None else []
-    # Only `states` needs the protocol, which may be unknown here.
+    # These protocols may be unknown. `oldest.protocol` is a placeholder: lifetimes do not read it.
     schemas = [State(c.version, c, oldest.protocol, c.metadata) for c in older if c.metadata]
     whole = column_lifetimes([*schemas, *states]) if schemas else lifetimes
     resolver = NameResolver(states, whole)
@@ -124,8 +124,8 @@ def _add_names_of_schemas(
 ) -> None:
     """Adds the names in schemas that are older than the known history.
 
-    A column with the id and the physical path of a known column is that column: RESTORE and
-    statements without a parameter for the old name rename columns, too.
+    Columns are matched by id and physical path, because RESTORE and some other statements rename
+    columns without recording the old name.
     """
     by_identity: dict[tuple[int, Path] | None, set[Lifetime]] = defaultdict(set)
     for lifetime in lifetimes:

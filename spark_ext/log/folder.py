@@ -53,8 +53,8 @@ class CleanupBoundary:
     """A version before which log cleanup may delete all files of the log.
 
     Args:
-        version: The version of a checkpoint; or the version after the newest one, at which the
-            table may write its next checkpoint.
+        version: The version of a checkpoint; or the version after the table's last version, at
+            which the table may write its next checkpoint.
         time: The latest modification of a file of the log before this version, in milliseconds
             since the epoch. Log cleanup may delete them once the retention period has passed
             since then.
@@ -82,7 +82,7 @@ class TableFolder:
         location: The path of the table.
         column: The requested name or shell pattern; None for every dropped column.
         starts: The commits and checkpoints at which the known history may begin, each with its
-            version and time only.
+            version, time and `commitInfo` only.
     """
 
     name: str

@@ -4,8 +4,8 @@
 `spark_ext.column_mapping` makes the functions public.
 
 Source:
-    Delta 4.4.0, DeltaColumnMapping.scala; each function has the name of the Scala function. The
-    settings of the session have their defaults.
+    Delta 4.4.0, DeltaColumnMapping.scala; each function has the name of the Scala function, but
+    `try_fix_metadata` has its earlier name. The settings of the session have their defaults.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def try_fix_metadata(
         SchemaChangeWithModeError: DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE.
 
     Source:
-        `updateColumnMappingMetadata`, `tryFixMetadata` in earlier releases, and
+        `updateColumnMappingMetadata` (`tryFixMetadata` before Delta 3.0.0) and
         `assignColumnIdAndPhysicalName`.
 
     Example:
@@ -237,7 +237,7 @@ class _Assignment:
 
 
 def _enables_nested_ids(metadata: TableMetadata) -> bool:
-    """Returns whether IcebergCompatV2 or a later version is enabled, which demands nested ids."""
+    """Returns whether nested ids are required: the first enabled IcebergCompat is V2 or later."""
     enabled = (
         feature
         for feature, key in ICEBERG_COMPAT_ENABLED.items()
@@ -247,7 +247,7 @@ def _enables_nested_ids(metadata: TableMetadata) -> bool:
 
 
 def _fits(one: DataType | str, other: DataType | str) -> bool:
-    """Returns whether values of one type may be stored as the other.
+    """Returns whether the types are equal, except that `other` may allow more nulls.
 
     Source:
         Spark, DataType.scala, `equalsIgnoreCompatibleNullability`.

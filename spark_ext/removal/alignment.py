@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Aligns names: makes every physical name equal to the logical name and keeps column mapping.
 
-A removal of column mapping renames the columns in the files. A table that is tracked before column
-mapping is enabled again starts with the flag false. The statements depend on the table's state
-only, so an interrupted alignment continues where it stopped.
+A removal of column mapping renames the columns in the files. The table is tracked at the latest in
+the commit that enables column mapping again, so the flag starts as false. The statements depend on
+the table's state only, so an interrupted alignment continues where it stopped.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from spark_ext.removal.survey import SurveyedTable
 
 
 def remaining_statements(row: SurveyedTable, *, to_name_mode: bool) -> tuple[str, ...]:
-    """Returns the remaining statements in order; empty if the names are aligned.
+    """Returns the remaining statements in order; empty if the alignment is complete.
 
     A property of the table keeps the former mode during the alignment. The property distinguishes
-    an interrupted alignment from a table that shall have no column mapping.
+    an interrupted alignment from a table that shall have no column mapping. The last statement
+    removes the property.
 
     Args:
         row: The table, with its name for SQL.

@@ -24,9 +24,9 @@ ColumnPlan = dict[str, Any]
 
 
 def copy_plan(table: TableMetadata) -> ColumnPlan:
-    """Returns the place in files and the name after a removal for every column of a mapped table.
+    """Returns how to find every column of a mapped table in files, and its name after a removal.
 
-    All other columns of a file were dropped from the table, and the copy omits them.
+    A copy also has the row tracking columns. It omits dropped columns and change feed columns.
 
     Returns:
         `byId`: whether field ids identify columns in files (mode `id`), and names do not.
@@ -60,8 +60,8 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
 def purge_plan(table: TableMetadata) -> ColumnPlan:
     """Returns the plan of a purge, in which every column keeps its physical name.
 
-    The columns of row tracking are kept if row tracking is enabled. Delta does the same, and looks
-    for columns to purge again afterwards.
+    The columns of row tracking are kept if row tracking is enabled. Delta follows the same rule
+    when it checks which files have columns to purge.
 
     Returns:
         The same keys as `copy_plan`.

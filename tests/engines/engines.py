@@ -113,7 +113,7 @@ def holds(where: Filter, row: Any) -> bool:
 
 
 def unwrapped(jvm: Any, results: Any) -> Any:
-    """Returns the batches of a Parquet read, without the names of the files."""
+    """Returns the only batch of a Parquet read as an iterator, without the name of its file."""
     batches = [result.getData() for result in drained(results)]
     (only,) = batches
     return jvm.io.delta.kernel.internal.util.Utils.singletonCloseableIterator(only)

@@ -25,7 +25,7 @@ from tests.support.table_log import FEATURE, FLAG
 
 Reader = Callable[[Path, Filter | None], Rows]
 
-# The engine reads the renamed field of a map under the name of a later field.
+# These engines return the fields of structs in maps under their physical names.
 BY_NAMES = [
     {"id": 1, "weekday": "mon", "points": [{"x": 1}], "places": {"a": {"city": "Rome"}}},
     {"id": 2, "weekday": "tue", "points": [{"x": 3, "z": 4}], "places": {"b": {"city": "Oslo"}}},
@@ -169,8 +169,8 @@ def test_deltalake_refuses_to_write_a_table_with_the_feature(golden: Path, name:
     assert seen(golden / name) == before
 
 
-# The tests below remove the feature from the log. They show what deltalake and Kernel would do if
-# they only added the feature to their lists.
+# The tests named `would` remove the feature from the log. They show what deltalake and Kernel would
+# do if they only added the feature to their lists.
 
 
 @pytest.fixture

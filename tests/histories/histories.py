@@ -372,7 +372,7 @@ def histories(world: World) -> type[TableHistories]:
 
 
 def is_unused(state: State) -> bool:
-    """Returns whether the flag of a mapped table is false: a wrong rule harms such a table."""
+    """Returns whether a tracked, mapped table's flag is false; a drop or rename must set it."""
     return state.is_tracked and state.is_mapped and state.flag is False
 
 

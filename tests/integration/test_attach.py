@@ -71,7 +71,7 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
     found["jars"] = len([jar for jar in jars_of_executors if "spark-ext" in jar])
     track_a_table(spark, home / "t")
     found["functions"] = column_names(spark, home / "t")
-    # Each session has one check, which refuses all forms if it refuses one.
+    # One check refuses all statements that name the flag, so the other sessions try only one.
     found["refusals"] = refusals(spark, home)
     found["kept"] = [
         spark.table("mine").count(),

@@ -181,7 +181,7 @@ def test_change_data_of_a_merge_have_the_names_of_the_commit(
     ]
 
 
-def test_merge_keeps_the_rows_of_files_with_deletion_vectors(table: Table) -> None:
+def test_merge_that_writes_deletion_vectors_keeps_the_other_rows(table: Table) -> None:
     table.create("id INT, a INT", TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
     table.insert("(1, 10), (2, 20), (3, 30), (4, 40)")
     with table.one_commit():

@@ -212,7 +212,7 @@ RUNNING: dict[Path, Any] = {}
 
 
 def start_stream(spark: SparkSession, source: Path, target: Path, how: str) -> None:
-    """Starts a sink, or a stream that updates all rows by one `DeltaTable` in each batch."""
+    """Starts a sink, or a stream whose batches update all rows by the same `DeltaTable`."""
     rows = spark.readStream.format("delta").load(str(source))
     writer = rows.writeStream.option("checkpointLocation", str(checkpoint_of(target)))
     held = Table(spark, target).delta_table

@@ -114,7 +114,7 @@ def without_compiler(home: Path) -> dict[str, str]:
                 (programs / program.name).symlink_to(program)
     return {
         "JAVA_HOME": str(runtime),
-        # The second compilation would take half the processor time of a short run.
+        # The JIT's second compiler, C2, would take half the processor time of a short run.
         "JDK_JAVA_OPTIONS": f"--limit-modules={RUNTIME_MODULES} -XX:TieredStopAtLevel=1",
         "PATH": f"{runtime / 'bin'}{os.pathsep}{programs}",
     }
@@ -133,7 +133,7 @@ def _java_home() -> str:
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    """Returns the output of a command in a shell without settings for Python or Spark."""
+    """Asserts that a command succeeds without variables for Python or Spark; returns its output."""
     finished = run_unchecked(*command, cwd=cwd, **variables)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout

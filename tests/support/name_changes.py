@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes the names of a table's columns, in the log or in files, while stale plans exist.
+"""Changes the names of a table's columns, in the log or in files, so that plans become stale.
 
 The table has the columns `b` and `d` of one type.
 """

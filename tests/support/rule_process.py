@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configures the rule process, and makes a session call it."""
+"""Names the settings of the rule process, makes a session call it, and kills it."""
 
 from __future__ import annotations
 

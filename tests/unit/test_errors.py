@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every condition is listed, documented and raised by one of the halves."""
+"""Tests that all conditions are listed, name a remedy, and are raised in Python or Java."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def test_missing_field_id_is_found_in_a_file_of_spark(tmp_path: Path, without: p
 @pytest.mark.parametrize(
     ("operation", "checks"), [("WRITE", {"field_ids"}), ("OPTIMIZE", set()), ("REORG", set())]
 )
-def test_missing_field_id_is_found_unless_the_file_may_be_older_than_column_mapping(
+def test_missing_field_id_is_found_unless_the_commit_may_rewrite_a_file_older_than_mapping(
     tmp_path: Path, operation: str, checks: set[str]
 ) -> None:
     (tmp_path / "_delta_log").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs commands over a lakehouse in separate drivers, which tests kill and interrupt."""
+"""Runs commands over a lakehouse in driver processes, which tests kill and interrupt."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def kill(self) -> None:
-        """Kills the process with its JVM and its rule process."""
+        """Kills the process group: the driver, its JVM, and the rule process of this JVM."""
         if not self.ended:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(SECONDS)
@@ -100,7 +100,7 @@ class Running:
     Args:
         terminal: The terminal.
         report: The file of the report.
-        code: The file of the exit code; None if the process has it.
+        code: The file of the exit code; None if it is the exit code of the process.
         first: The number of characters that the terminal had shown before.
     """
 
@@ -118,7 +118,7 @@ class Running:
         return self.terminal.shown[self.first :]
 
     def kill(self) -> bool:
-        """Kills the driver with its JVM and its rule process; returns whether it was running."""
+        """Kills the process group; returns whether the command was still running."""
         was_running = not self.ended
         self.terminal.kill()
         return was_running
@@ -137,7 +137,7 @@ class Running:
         self.terminal.process.send_signal(number)
 
     def send_to_all(self, number: signal.Signals) -> None:
-        """Sends a signal to the driver, its JVM and its rule process."""
+        """Sends a signal to the process group."""
         os.killpg(self.terminal.process.pid, number)
 
     def wait(self) -> int:

@@ -10,8 +10,8 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The exception that Java throws, with a condition of {@code spark_ext/conditions.json} or of
- * Delta.
+ * The exception that Java throws, with a condition of {@code spark_ext/conditions.json}, Delta or
+ * Spark.
  *
  * <p>It is an {@link AnalysisException}, because only this class reaches PySpark with its
  * condition, SQLSTATE and parameters. It stores the SQLSTATE: Spark would look it up in its own
@@ -47,7 +47,7 @@ public final class UsageTrackingException extends AnalysisException {
   /**
    * Returns an error of Delta or Spark as an exception that reaches PySpark.
    *
-   * @param cause the error itself, or an error that it caused
+   * @param cause the cause of the new exception: the error itself, or an exception that wraps it
    */
   static <T extends Throwable & SparkThrowable> UsageTrackingException of(
       T error, Throwable cause) {

@@ -20,8 +20,8 @@ public record LogFiles(
     List<String> texts,
     String problem) {
   /**
-   * Returns the components that all files of the group share. The version of texts without a known
-   * schema is kept, because it shows whether they are older than every schema.
+   * Returns the key of the file's group: the components that its files share. If no schema is known
+   * for texts, the key has their version, which shows whether they are older than every schema.
    */
   LogFiles common() {
     return of(0, 0, under == null && !texts.isEmpty() ? version : null);

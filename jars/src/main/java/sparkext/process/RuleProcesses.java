@@ -107,7 +107,7 @@ public final class RuleProcesses {
     }
     if (process != null) {
       RuleProcess other = process;
-      // A stopped process gets no further call, even while it is ending.
+      // If the start below fails, the next call must not use a process that is still ending.
       process = null;
       retire(
           other,

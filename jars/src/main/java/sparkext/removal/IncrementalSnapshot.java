@@ -108,7 +108,7 @@ final class IncrementalSnapshot {
     return hasNewMetadata;
   }
 
-  /** Reads the newest version. If the storage lists only an older one, the state is unchanged. */
+  /** Reads the newest version. If the same table has no newer version, the state is unchanged. */
   void follow() {
     Snapshot newest = newest();
     hasNewMetadata = false;
@@ -123,7 +123,7 @@ final class IncrementalSnapshot {
                 <= LiveFiles.MAX_BYTES;
     snapshot = newest;
     for (Tuple2<Object, FileStatus> commit : commits) {
-      // If the files are read again, only the operations of commits are needed.
+      // If the files are read again, only operations and metadata of commits are needed.
       isFollowed = apply((long) commit._1(), commit._2(), isFollowed) && isFollowed;
     }
     if (!isFollowed || !LiveFiles.matchChecksum(files.values(), snapshot)) {
@@ -178,7 +178,7 @@ final class IncrementalSnapshot {
     return commits;
   }
 
-  /** Applies a commit, and returns whether the files are known afterwards. */
+  /** Applies a commit. If the files are wanted, returns whether they are known afterwards. */
   private boolean apply(long version, FileStatus commit, boolean areFilesWanted) {
     CommitActions read =
         CommitActions.of(

@@ -45,7 +45,7 @@ final class AuditedRelation {
         if (UsageTrackingErrors.isStop(error) || !isOf(error, AuditedRelation::isDelta)) {
           throw UsageTrackingException.sneakyThrow(error); // such as another extension's refusal
         }
-        // The audit reports the reason to users who may read the relation below.
+        // The audit reports the reason to users who may read the folder's relation.
       }
     }
     Option<CatalogTable> known =
@@ -54,8 +54,8 @@ final class AuditedRelation {
   }
 
   /**
-   * Returns null for a relative path, which Hadoop finds and no catalog knows, and for a table that
-   * Delta's second connector cannot open.
+   * Returns null if the catalog knows no such table or schema, also for a relative path that Hadoop
+   * finds. Returns null, too, if Delta's Kernel connector cannot open the table.
    */
   private static Table loaded(ResolvedIdentifier found) {
     try {
@@ -77,8 +77,9 @@ final class AuditedRelation {
   }
 
   /**
-   * Returns whether one of these classes failed in a call from here. Delta's second connector opens
-   * a table as soon as the catalog has allowed it, and the first connector opens a table later.
+   * Returns whether one of these classes failed in a call from here. Delta's Kernel connector opens
+   * a table in {@code loadTable}, once the catalog has allowed it. Delta's other connector opens a
+   * table later, when {@link #of} makes the relation.
    */
   private static boolean isOf(Throwable error, Predicate<String> classes) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
