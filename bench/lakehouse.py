@@ -115,10 +115,14 @@ def removals_by_copy(ours: Remote, folder: Path) -> Pair:
     small = written(ours, folder / "small", NAME_MODE, rows, FILES_OF_EACH)
 
     def many(home: Path) -> float:
-        return ours.remove_column_mapping(copies(small, home, COPIED_TABLES), PARALLEL)
+        tables = copies(small, home, COPIED_TABLES)
+        ours.forget()
+        return ours.remove_column_mapping(tables, PARALLEL)
 
     def one(home: Path) -> float:
-        return ours.remove_column_mapping([with_files_again(small, home, COPIED_TABLES)], PARALLEL)
+        tables = [with_files_again(small, home, COPIED_TABLES)]
+        ours.forget()
+        return ours.remove_column_mapping(tables, PARALLEL)
 
     return in_turns(many, one, folder)
 

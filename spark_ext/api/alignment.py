@@ -15,7 +15,7 @@ from spark_ext.removal.alignment import (
     remaining_statements,
     removing_statement,
 )
-from spark_ext.removal.stages import METADATA, NOTHING, removal_statement
+from spark_ext.removal.stages import NOTHING, removal_statement
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.show.tables import Facts, Lines, Part, Rendered
 
@@ -174,7 +174,5 @@ def _alignment(
 
 
 def _removal(row: SurveyedTable) -> _Removal:
-    cost = str(row.unmapped)
-    if cost in (NOTHING, METADATA):
-        return _Removal(cost)
-    return _Removal(cost, row.num_files or 0, row.size_in_bytes or 0)
+    files = row.files_to_change(row.unmapped)
+    return _Removal(str(row.unmapped), files.num_files, files.size_in_bytes)

@@ -63,7 +63,10 @@ class Goal(Protocol):
         """Returns the plan for a table."""
 
     def statement(self, planned: PlannedTable) -> str | None:
-        """Returns the one statement of metadata that reaches the goal; None if there are more."""
+        """Returns the statement if one statement without files reaches the goal, whoever runs it.
+
+        Returns None if only `run` can reach the goal.
+        """
 
     def run(self, spark: SparkSession, planned: PlannedTable, watch: Watch, ran: Ran) -> None:
         """Runs every statement that remains, and calls `ran` with the result of each."""
@@ -103,7 +106,10 @@ class Removal:
         return to_run(row, *costs)
 
     def statement(self, planned: PlannedTable) -> str | None:
-        """Returns the one statement of metadata that reaches the goal; None if there are more."""
+        """Returns the statement if one statement without files reaches the goal, whoever runs it.
+
+        Returns None if only `run` can reach the goal.
+        """
         row = planned.before
         # Mapping metadata that a former removal left is removed by another statement.
         if self.until != UNMAPPED or planned.cost != METADATA or row.mode == MODE_NONE:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from spark_ext.removal.stages import COPY, HISTORY, METADATA, REWRITE
 from spark_ext.removal.survey import SurveyedTable
@@ -56,15 +56,13 @@ def to_run(row: SurveyedTable, *costs: str | None) -> PlannedTable:
     """Returns the plan of a table for which statements of these costs run.
 
     Example:
-        >>> row = SurveyedTable("db.t", num_files=2, size_in_bytes=10)
-        >>> to_run(row, "COPY", "METADATA").size_in_bytes, to_run(row, "METADATA").size_in_bytes
-        (10, 0)
+        >>> to_run(SurveyedTable("db.t"), "NOTHING", "COPY", "METADATA").cost
+        'COPY'
     """
     known = [cost for cost in costs if cost in _CHEAPEST_FIRST]
-    planned = PlannedTable(row.table, RUN, row, cost=max(known, key=_CHEAPEST_FIRST.index))
-    if not {COPY, REWRITE} & set(known):
-        return planned
-    return replace(planned, num_files=row.num_files or 0, size_in_bytes=row.size_in_bytes or 0)
+    highest = max(known, key=_CHEAPEST_FIRST.index)
+    files = row.files_to_change(*costs)
+    return PlannedTable(row.table, RUN, row, highest, files.num_files, files.size_in_bytes)
 
 
 def ordered(tables: Iterable[PlannedTable], order: str) -> list[PlannedTable]:

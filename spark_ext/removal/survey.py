@@ -9,11 +9,11 @@ from typing import Any
 from spark_ext.model.column_mapping import mode_of, physical_name
 from spark_ext.model.former_ids import aligning_mode
 from spark_ext.model.keys import ALIGNING, FEATURE_NAME, MODE_NONE
-from spark_ext.model.metadata import TableFacts
+from spark_ext.model.metadata import FileCount, TableFacts
 from spark_ext.model.schema import walk
 from spark_ext.model.usage import flag
 from spark_ext.removal.reasons import Reason, blocking
-from spark_ext.removal.stages import BLOCKED, stages
+from spark_ext.removal.stages import BLOCKED, COPY, REWRITE, stages
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,20 @@ class SurveyedTable:
         """Returns whether mapping is on, the flag is false and no physical name differs."""
         is_mapped = self.mode is not None and self.mode != MODE_NONE
         return is_mapped and self.has_dropped_or_renamed is False and self.num_other_names == 0
+
+    def files_to_change(self, *costs: str | None) -> FileCount:
+        """Returns an upper bound of the files that statements of these costs copy or rewrite.
+
+        Example:
+            >>> row = SurveyedTable("db.t", num_files=2, size_in_bytes=10)
+            >>> row.files_to_change("METADATA", "COPY").size_in_bytes
+            10
+            >>> row.files_to_change("METADATA").size_in_bytes
+            0
+        """
+        if {COPY, REWRITE}.isdisjoint(costs):
+            return FileCount()
+        return FileCount(self.num_files or 0, self.size_in_bytes or 0)
 
 
 def surveyed(facts: TableFacts) -> SurveyedTable:

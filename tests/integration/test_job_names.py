@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that jobs on Spark's pages are named by the user's statement, not by a class of ours."""
+"""Tests that jobs in Spark's web UI are named by the user's statement, not by a class of ours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Job(NamedTuple):
 
 
 def after(table: Table, act: Callable[[], object]) -> list[Job]:
-    """Returns the jobs that Spark's pages show for an action."""
+    """Returns the jobs that Spark's web UI shows for an action."""
     context = table.spark.sparkContext._jsc.sc()
     with _counted(context) as jobs:
         act()

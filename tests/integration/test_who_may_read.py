@@ -146,7 +146,7 @@ def test_every_function_is_refused_by_name_and_by_path(eve: SparkSession, wareho
 def test_audit_is_refused_by_a_rule_that_refuses_known_columns(
     login: Login, warehouse: Path
 ) -> None:
-    """If Delta cannot open a table, an audit reads it under a relation without columns."""
+    """A relation without columns passes the rule, so the relation of an audit has the columns."""
     eve = login("eve", "resolution")
 
     for name in (by_name(), by_path(warehouse)):
@@ -223,7 +223,10 @@ def test_audit_of_a_broken_table_is_refused(
 
 @pytest.mark.parametrize("stage", ["check", "optimizer"])
 def test_results_of_another_user_are_refused(login: Login, stage: str) -> None:
-    """Eve gets no rows by another user's global view or by the cached plan of the same call."""
+    """Eve gets no rows by the cached plan of the same call.
+
+    The check rule also refuses another user's global view, which is not tried with the optimizer.
+    """
     bob, eve = login("bob"), login("eve", stage)
     answer = bob.sql(f"SELECT * FROM column_mapping('{by_name()}')").cache()
     assert answer.count() == 2
@@ -267,7 +270,9 @@ def test_log_lines_of_a_refused_call_show_no_column(eve: SparkSession) -> None:
 # A survey.
 
 
-def test_survey_omits_tables_that_the_user_may_not_read(eve: SparkSession, warehouse: Path) -> None:
+def test_survey_has_only_an_error_for_a_table_that_the_user_may_not_read(
+    eve: SparkSession, warehouse: Path
+) -> None:
     names = f"array('{by_name()}', '{warehouse}/secret', '{by_name('open')}')"
     for argument, count in ((f"'{SCHEMA}'", 2), (names, 3)):
         rows = eve.sql(f"SELECT * FROM column_mapping_survey({argument})").collect()

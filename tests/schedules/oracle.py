@@ -109,7 +109,9 @@ def _judge_log(run: Run, log: TableLog) -> None:
 
 
 def _is_of_delta(found: proof.Finding, run: Run, log: TableLog) -> bool:
-    """Returns whether a file has a column that was dropped while Delta rewrote the file.
+    """Returns whether a finding may be the fault of Delta.
+
+    Delta writes a column that is dropped during a rewrite. The time of the drop is not compared.
 
     Source: Delta 4.4.0, OptimizeTableCommand.scala, `commitAndRetry`.
     """

@@ -53,8 +53,8 @@ class Phase:
         return f"{self.operation} {self.part or self.step.name}"
 
     @property
-    def copies(self) -> bool:
-        """Whether files are copied after the START of the statement."""
+    def has_broken_copy(self) -> bool:
+        """Whether this phase stands for its statement in the cells of `Fault.BROKEN`."""
         return self.part == "REMOVE" or (not self.part and self.step is Step.START)
 
 
@@ -67,7 +67,7 @@ CELLS = tuple(
     (phase, fault)
     for phase in PHASES
     for fault in (*OF_LOG, Fault.BROKEN)
-    if phase.copies or fault is not Fault.BROKEN
+    if phase.has_broken_copy or fault is not Fault.BROKEN
 )
 CHANGED_NAMES: tuple[Script, ...] = ((PROPERTIES,), (RENAME,), (DROP_E,), (ADD,), SWAP)
 WRITTEN_ROWS: tuple[Script, ...] = tuple((act,) for act in ROWS)

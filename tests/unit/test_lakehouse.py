@@ -392,7 +392,7 @@ def test_filters_are_the_options_that_choose_tables() -> None:
     assert Options(max_bytes=1).filters == ()
 
 
-def test_name_without_backticks_has_each_spelling() -> None:
+def test_name_with_backticks_is_also_spelled_without_them_and_without_its_schema() -> None:
     assert spellings("db.`t 1`") == ("db.`t 1`", "db.t 1", "`t 1`", "t 1")
 
 

@@ -103,8 +103,8 @@ def log_without_commits(log: TableLog, states: tuple[State, ...]) -> Iterator[Pr
 def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds checkpoints and log compaction files whose protocol or metadata differs from commits'.
 
-    Older releases of delta-rs omit features that they do not know. The check skips a file if some
-    of its commits are deleted, and the checkpoint at which the replay starts.
+    Older releases of delta-rs omit features that they do not know. The check skips checkpoints that
+    are older than the replayed versions, and log compaction files whose first commits are deleted.
 
     Source:
         Protocol, "Checkpoints" and "Log Compaction Files".

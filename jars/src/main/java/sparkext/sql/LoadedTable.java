@@ -101,7 +101,7 @@ record LoadedTable(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot
     throw missing(parts).sneakyThrow();
   }
 
-  /** Returns whether a class belongs to Delta's second connector. */
+  /** Returns whether a class belongs to Delta's DataSource V2 connector (Delta Kernel). */
   static boolean isKernel(String className) {
     return className.startsWith(KERNEL_CONNECTOR);
   }
