@@ -94,7 +94,7 @@ class NameResolver:
         }
 
     def resolve_folder(self, name: str, under: int | None) -> set[Resolved]:
-        """Returns the partition columns that a folder `name=value` may belong to."""
+        """Returns the columns whose values a folder `name=value` may contain."""
         by_own_name: dict[Resolved, int] = {}
         for lifetime in self.lifetimes:
             for since, column in lifetime.columns:
@@ -142,8 +142,9 @@ class NameResolver:
     ) -> set[Resolved]:
         """Returns the candidates that had a name when a file may have been written.
 
-        The values of `candidates` are the first versions of that name. If no candidate had the
-        name then, the column is older than the log, and unknown.
+        The values of `candidates` are the first versions of that name. If no candidate had the name
+        at the version `under`, the column is unknown. Without `under`, returns all candidates, and
+        an unknown column too if a column older than the log may have had the name.
         """
         oldest = self.states[0].version
         version = oldest if under is None else max(under, oldest)
@@ -154,7 +155,10 @@ class NameResolver:
         return {*candidates} if is_known else {*candidates, UnknownColumn(path)}
 
     def _unknown(self, path: Path) -> set[Resolved]:
-        """Returns the topmost part of a path that no schema contains."""
+        """Returns the topmost part of a path that no schema contains, as an unknown column.
+
+        Returns known columns for a list or a map with a nonstandard layout.
+        """
         for length in range(1, len(path) + 1):
             part = lower(path[:length])
             if part in self._by_name or part in self._inner:

@@ -56,7 +56,7 @@ def run_steps(
     column: str | None,
     may_go_on: Callable[[], bool],
 ) -> TableErasure:
-    """Runs the steps of a kind that can run now, and returns the data that remains.
+    """Runs a step of a kind that can run now, at most twice, and returns the data that remains.
 
     Args:
         spark: The session.
@@ -70,11 +70,11 @@ def run_steps(
         while may_go_on() and (step := due_step(found, kind)) is not None:
             if not found.applied:
                 found = replace(found, earlier=_finding(found))
+            # A second VACUUM deletes the folders that the first one emptied.
             is_again = any(each.step == kind for each in found.applied)
             before = found.columns
             found = replace(found, applied=(*found.applied, _run(table, step)))
             found = replace(found, erasure=_read(table, column))
-            # A VACUUM deletes files, and the next one deletes the folders that are empty then.
             is_unchanged = _counts(found.columns) == _counts(before)
             if is_again or is_unchanged or found.applied[-1].message is not None:
                 break

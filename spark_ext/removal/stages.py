@@ -292,7 +292,10 @@ def _reader_features(protocol: Protocol) -> frozenset[str]:
 
 
 def _features(protocol: Protocol) -> frozenset[str]:
-    """Returns the features that a writer above version 4 has to support."""
+    """Returns the writer features that the protocol lists.
+
+    Below writer version 7, returns the features that the version implies beyond those of version 4.
+    """
     if protocol.min_writer_version >= _WRITER_7:
         return protocol.writer_features or frozenset()
     implied = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets the first value of the flag, before the drops and renames of the commit count."""
+"""Sets the flag before another rule looks for the drops and renames of the commit."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def start_tracking(
     missing flag. The rule sets `true` whenever a drop or rename cannot be excluded. A wrong `true`
     costs readable names; a wrong `false` shows an old file's column under a new column's name.
 
-    A RESTORE or CLONE may add the feature to an untracked table after the rules. If an untracked
-    table has a flag, the rule therefore sets the flag as if the feature were added: to `true` if
-    the table had column mapping before the commit, or if the columns arrive with a mapping. A
-    commit that enables column mapping keeps `false`. Without a flag the table is unchanged.
+    A RESTORE or CLONE may add the feature to an untracked table after the rules. If an existing
+    untracked table has a flag, the rule therefore sets the flag as if the feature were added: to
+    `true` if the table had column mapping before the commit, if the columns arrive with a mapping,
+    or if the flag was not `false`. A commit that enables column mapping keeps `false`. The rule
+    sets no flag on an untracked table without a flag, and changes no new untracked table.
 
     Returns:
         `new` with the flag in lower case, in some cases also with the feature's property.
@@ -86,8 +87,8 @@ def _gets_feature_by_default(old: TableMetadata, new: TableMetadata, commit: Com
 def _with_arriving_flag(
     old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    # No rule can see whether this change adds the feature, so every change sets the flag. An
-    # untracked table does not use its flag.
+    # No rule can see whether this change adds the feature, so every change of an existing table
+    # with a flag sets the flag. An untracked table does not use its flag.
     has_flag = HAS_DROPPED_OR_RENAMED in new.configuration
     if not has_flag or not existed(old) or not _flag_of_untracked_table(old, new, commit):
         return new

@@ -55,7 +55,7 @@ def case(request: pytest.FixtureRequest) -> str:
 
 
 def wrong(engine: Engine, path: Path, case: Case) -> list[str]:
-    """Returns the answers of an engine that differ from those of Delta."""
+    """Returns the answers of an engine that the case does not expect, or only `refused`."""
     found = [answer_of(engine, path, each) for each in (None, *case.filters)]
     return judged(found, case)
 

@@ -195,8 +195,10 @@ def test_stale_flag_of_a_plain_table_becomes_true_unless_it_is_false(
 
 
 @pytest.mark.broken_table("flag_without_feature")
-def test_stale_false_flag_is_kept_when_column_mapping_is_enabled(table: Table) -> None:
-    # RFC: `true` is for tables that already have column mapping. No column was dropped here.
+def test_stale_false_flag_becomes_true_when_tracking_is_enabled_after_mapping(
+    table: Table,
+) -> None:
+    # RFC: `true` is for tables that already have column mapping when tracking is enabled.
     table.create("a INT, b INT")
     table.log.append_properties({FLAG: "false"})
 
@@ -226,7 +228,9 @@ def test_stale_false_flag_is_kept_when_mapping_and_tracking_are_enabled_at_once(
 
 
 @pytest.mark.broken_table("flag_without_feature")
-def test_stale_flag_of_an_untracked_table_becomes_true(table: Table) -> None:
+def test_stale_flag_of_an_untracked_mapped_table_becomes_true_at_the_next_change(
+    table: Table,
+) -> None:
     # A RESTORE or CLONE may add the feature again, and would read the flag.
     table.create("a INT, b INT", NAME_MODE)
     table.log.append_properties({FLAG: "false"})

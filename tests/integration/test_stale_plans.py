@@ -459,7 +459,7 @@ def test_stale_plan_is_refused_when_folder_was_replaced_by_a_copy(
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
 
-def test_streaming_sink_is_refused_with_every_setting_of_delta(
+def test_streaming_sink_is_refused_when_delta_does_not_check_schemas_on_read(
     table: Table, tmp_path: Path, conf: SetConf
 ) -> None:
     tracked(table, before=rename)

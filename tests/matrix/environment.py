@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the virtual environment of a pair: Spark, Delta, and the imports of the tests, by hashes.
 
-`.ci/pairs.txt` contains the hashes of Spark and Delta, and the lock of `make venv` contains all
-other hashes. A pair that is not in `releases.json` is installed by its versions.
+`.ci/pairs.txt` contains the hashes of Spark and Delta; `.ci/sdists.txt` and `.ci/requirements.txt`,
+the locks of `make venv`, contain all others. A pair that is not in `releases.json` is installed by
+its versions.
 
-Usage, for `make lock`:
+Usage, to print the requirements that `make lock` locks:
     .venv/bin/python -m tests.matrix.environment
 """
 

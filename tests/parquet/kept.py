@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a copy with its source, except for names, offsets and dropped columns.
+"""Compares a copy with its source, under the new names and without the dropped columns.
 
 The comparison includes parts of a footer that it does not know. Names must differ at every level,
 so that a name identifies a column.
@@ -45,7 +45,7 @@ from tests.support.parquet_file import (
 
 SPARKS_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
 
-# These are compared separately.
+# These may change, and most of them are compared by code of their own.
 OF_FILE = {SCHEMA, ROW_GROUPS, KEY_VALUES, COLUMN_ORDERS}
 OF_ELEMENT = {NAME, NUM_CHILDREN, FIELD_ID}
 OF_GROUP = {COLUMNS, SORTING}

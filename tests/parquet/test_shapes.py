@@ -868,10 +868,13 @@ OTHERWISE = {
         lambda file: file.row_groups[1][COLUMNS].items.reverse(),
         "its column chunks are not in the order of the schema",
     ),
-    "empty group": (no_columns, "its schema has a group without a column"),
+    "empty group": (
+        no_columns,
+        "its schema has an element with both a type and children, or neither",
+    ),
     "leaf of leaves": (
         lambda file: file.schema[1].put(NUM_CHILDREN, I32, 1),
-        "its schema has a group without a column",
+        "its schema has an element with both a type and children, or neither",
     ),
     "schema too long": (
         lambda file: file.schema.append(file.schema[1]),

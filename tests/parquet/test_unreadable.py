@@ -150,7 +150,9 @@ def test_schema_of_too_many_levels_is_rewritten(renamer: Renamer, source: Path) 
     assert (found.way, found.reason) == ("TO_REWRITE", "its schema has more than 200 levels")
 
 
-def test_damaged_footer_fails_only_its_file(renamer: Renamer, source: Path, tmp_path: Path) -> None:
+def test_damaged_footer_has_the_same_outcome_when_read_and_when_copied(
+    renamer: Renamer, source: Path, tmp_path: Path
+) -> None:
     random = Random(5)
     file = ParquetFile.of(source)
     data = file.bytes()

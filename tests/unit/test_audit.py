@@ -538,7 +538,7 @@ def test_tracking_feature_needs_writer_version_7() -> None:
     assert found(replace(log, commits=(low,))) == [("protocol_too_low", 0, None)]
 
 
-def test_log_compaction_files_may_lack_protocol_and_metadata() -> None:
+def test_log_compaction_files_lack_only_what_their_commits_lack() -> None:
     log = log_of(name(ONE), name(TWO))
     compacted = Summary("1.2", 2, 1, log.commits[1].protocol, log.commits[1].metadata)
     quiet = Summary("2.3", 3, 2, None, None)
@@ -659,7 +659,9 @@ class TestApi:
             (Path("t"), "delta.`t`"),
         ],
     )
-    def test_text_with_a_slash_is_a_path(self, table: str | Path, name: str) -> None:
+    def test_text_with_a_slash_outside_backticks_is_a_path(
+        self, table: str | Path, name: str
+    ) -> None:
         assert _sql_name(table) == name
 
 

@@ -82,7 +82,7 @@ def test_removal_is_not_metadata_only_when_a_name_differs(
     assert reasons(table(columns, "name", "false")) == expected
 
 
-def test_answer_has_every_reason() -> None:
+def test_all_reasons_are_returned() -> None:
     found = reasons(table({"a": "1 x", "b": "2 y"}, "name", "true"))
 
     assert [reason.reason for reason in found] == [

@@ -29,8 +29,9 @@ import sparkext.parquet.Uninterrupted;
 
 /**
  * Names the copies of one statement, lists them on the storage, and removes copies that no commit
- * needs. Copies are in folders {@code column=value}, like the files of an unmapped table. If the
- * table has random prefixes, copies are in random folders.
+ * needs. Copies of data files are in folders {@code column=value}, like the files of an unmapped
+ * table. They are in random folders if the table has random prefixes, or if the storage or Delta
+ * could not read the name of such a folder.
  *
  * <p>Source: Delta 4.4.0, DelayedCommitProtocol.scala, {@code newTaskTempFile}.
  */

@@ -52,7 +52,8 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
     }
     long groupSize = element.numberOrZero(FooterFormat.CHILDREN);
     if (groupSize > 0 == element.has(FooterFormat.TYPE)) {
-      throw new NotCopyableException("its schema has a group without a column");
+      throw new NotCopyableException(
+          "its schema has an element with both a type and children, or neither");
     }
     if (groupSize <= 0) {
       return new SchemaTree(element, List.of(), leaves[0]++);

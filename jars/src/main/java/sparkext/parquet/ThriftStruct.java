@@ -156,7 +156,7 @@ final class ThriftStruct {
         default -> writeSigned(number, bytes);
       }
     }
-    // The type of a field contains the value of a boolean.
+    // The type of a field contains the value of a boolean. No known list has booleans.
   }
 
   private static void writeSigned(long number, ByteArrayOutputStream bytes) {

@@ -35,7 +35,7 @@ public final class ReusedNames {
 
   /**
    * Throws DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE if Delta's own check missed that a
-   * name was reused, or _DATA_SCHEMA if the reader's schema is newer than all versions it reads.
+   * name was reused, or _DATA_SCHEMA if the first version with a reused name follows {@code end}.
    *
    * <p>Delta calls its check for each metadata after the first version, and then for the metadata
    * of the first version.
@@ -132,8 +132,8 @@ public final class ReusedNames {
 
   /**
    * Returns true if files that were written without column mapping stay readable after a winning
-   * commit turned column mapping on: the physical names equal the logical names, and the columns
-   * are not those of another version.
+   * commit turned column mapping on: the physical names equal the logical names, and the commit's
+   * operation keeps the table's columns.
    *
    * @param winner a {@code WinningCommitSummary}
    * @param metadata the {@code Metadata} of the winner, with column mapping

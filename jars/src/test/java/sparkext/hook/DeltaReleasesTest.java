@@ -8,7 +8,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
-import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.description.NamedElement;
+import net.bytebuddy.description.type.TypeDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.jar.asm.ClassReader;
 import net.bytebuddy.pool.TypePool;
@@ -73,11 +74,11 @@ class DeltaReleasesTest {
     assertThatCode(() -> verify(jar, typeName, woven)).doesNotThrowAnyException();
     // Redefinition of a loaded class allows changed bodies only.
     ClassFileLocator wovenOnly = ClassFileLocator.Simple.of(typeName, woven);
-    assertThat(methods(new ClassFileLocator.Compound(wovenOnly, jar.classFiles()), typeName))
-        .isEqualTo(methods(jar.classFiles(), typeName));
+    assertThat(members(new ClassFileLocator.Compound(wovenOnly, jar.classFiles()), typeName))
+        .isEqualTo(members(jar.classFiles(), typeName));
   }
 
-  /** Delta 4.0 has other methods to drop features, read changes and rebase on winning commits. */
+  /** Delta 4.0 reads changes and rebases on winning commits in other classes. */
   @ParameterizedTest
   @MethodSource("jars")
   void hookIsOmittedWhenDeltaDoesNotNeedTheHook(DeltaJar jar) {
@@ -135,13 +136,11 @@ class DeltaReleasesTest {
     Class.forName(typeName, false, jar.loaderWith(typeName, classFile)).getDeclaredConstructors();
   }
 
-  private static List<String> methods(ClassFileLocator classFiles, String typeName) {
-    return TypePool.Default.of(classFiles)
-        .describe(typeName)
-        .resolve()
-        .getDeclaredMethods()
-        .stream()
-        .map(MethodDescription::toGenericString)
+  private static List<String> members(ClassFileLocator classFiles, String typeName) {
+    TypeDescription type = TypePool.Default.of(classFiles).describe(typeName).resolve();
+    return Stream.<NamedElement.WithGenericName>concat(
+            type.getDeclaredFields().stream(), type.getDeclaredMethods().stream())
+        .map(NamedElement.WithGenericName::toGenericString)
         .sorted()
         .toList();
   }
