@@ -2,7 +2,7 @@
 """Measures the removal of column mapping from many tables in one call.
 
 Each table is a copy of one table: logs are copied, and data files are hard links. Both sides of a
-ratio take turns on separate copies. Delta's cache is emptied unless the removal copies files.
+ratio take turns on separate copies. Delta's cache is emptied before each timed call.
 LAKEHOUSE_TABLES (1000) and LAKEHOUSE_GB (2) change the sizes.
 """
 

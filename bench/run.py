@@ -57,10 +57,12 @@ def main() -> int:
     is_missed = False
     try:
         for name in chosen:
-            report = BENCHES[name].run(folder)
+            own = folder / name
+            own.mkdir()
+            report = BENCHES[name].run(own)
             report.print()
             is_missed |= report.is_missed
-            PROOF.check(folder)
+            PROOF.check(own)
             is_missed |= PROOF.is_failed()
     finally:
         shutil.rmtree(folder)

@@ -32,7 +32,7 @@ class NameAlignment(Rendered):
         cost: The cost of the removal of column mapping, as in `RemovalStage`; `NOTHING` if no
             removal is necessary.
         num_files: The number of files that the removal copies or rewrites; an upper bound until
-            the removal is done.
+            the removal is done and its counts are known.
         size_in_bytes: The size of these files, in bytes.
         done: The results of the statements that ran, in order.
         statements: The statements that remain.

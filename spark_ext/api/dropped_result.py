@@ -37,8 +37,8 @@ class DroppedColumns(Rendered):
 
     Args:
         table: The full name of the table.
-        columns: The column that was dropped last comes first. Empty if the log has no drop, and
-            no file holds a column that the schema lacks.
+        columns: The column that was dropped last comes first. Empty if the log has no drop, no
+            file holds a column that the schema lacks, and no file is unknown.
     """
 
     table: str
@@ -61,10 +61,13 @@ class DroppedColumns(Rendered):
             yield Table(STEPS, self._steps(), "What deletes the data")
 
     def _summary(self) -> str:
-        if not self.columns:
-            return "no dropped column"
-        left = sum(not column.gone for column in self.columns)
-        return f"{len(self.columns)} dropped, " + ("all gone" if left == 0 else f"{left} not gone")
+        dropped = [column for column in self.columns if name_of(column) != _NO_COLUMN]
+        remaining = sum(not column.gone for column in dropped)
+        summary = "no dropped column"
+        if dropped:
+            found = f"{remaining} not gone" if remaining else "all gone"
+            summary = f"{len(dropped)} dropped, {found}"
+        return summary if len(dropped) == len(self.columns) else f"{summary}, {_NO_COLUMN}"
 
     def _steps(self) -> list[tuple[Any, ...]]:
         return [

@@ -30,8 +30,9 @@ class StatementResult:
         version_after: The newest version afterwards. Other writers may have committed in between.
         seconds: The duration in seconds.
         waits: Whether Delta requires a second run after its retention period.
-        kept: The files that a removal kept. None if the statement removes no column mapping, or if
-            its commit lacks counts; the same holds for the next two.
+        kept: The files that a removal kept; a metadata-only removal counts no file. None if the
+            statement removes no column mapping, or if its counts are unknown, as after Delta's
+            rewrite beside other commits. The same holds for the next two.
         copied: The files that a removal copied, and their size before, in bytes.
         rewritten: The files that Delta rewrote for a removal, and their size before, in bytes.
     """

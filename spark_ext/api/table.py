@@ -241,7 +241,7 @@ class UsageTracking:
                 first call for a statement. The result of the statement remains.
             CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING, if one of
                 the stages up to `until` is blocked: mostly before any statement runs. Another
-                writer may block a stage, or undo it, after statements ran; `done` has them.
+                writer may block a stage, or undo it, after statements ran: see `params["done"]`.
             AnalysisException: Delta's refusals; USAGE_TRACKING_UNREADABLE_DATA_FILE. The statement
                 changed nothing then, and the results of earlier statements remain. After
                 USAGE_TRACKING_FAILED_AFTER_COMMIT the table has the result of the statement.

@@ -44,7 +44,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=partial(output_file, CERTIFICATE_FORMS),
         metavar="FILE",
         help=f"write a certificate of the column to a file ({', '.join(CERTIFICATE_FORMS)}). If the"
-        " file is an earlier certificate of the column, the new one continues and replaces it",
+        " file is an earlier certificate of the column, the new one replaces it, and without"
+        " --previous continues it",
     )
     parser.add_argument(
         "--previous", type=Path, metavar="FILE", help="continue this earlier certificate"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`jars`, `submit-args` and `doctor`: the commands about the installation, without a session."""
+"""`jars`, `submit-args` and `doctor`: the installation, without a session in this process."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`remove`, `align`, `track` and `untrack`: one goal for every table of a lakehouse.
 
-Exit codes: 0 if every table has reached the goal, 1 if a table has not or an error came after the
-first table began, 2 if the call is wrong, 130 or 143 if SIGINT or SIGTERM ended the run. In a dry
-run, a planned table counts as a table that has reached the goal.
+Exit codes: 0 if every table has reached the goal; 1 if a table has not, no table was found, or an
+error came after the survey; 2 for an earlier error, such as a wrong call; 130 or 143 if SIGINT or
+SIGTERM ended the run. In a dry run, a planned table counts as a table that has reached the goal.
 """
 
 from __future__ import annotations

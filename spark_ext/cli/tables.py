@@ -59,7 +59,7 @@ def exit_code(
             elif result is not None:
                 _print(result, as_json=chosen.json)
                 code = max(code, SOUND if is_sound(result) else FINDINGS)
-    except Exception as error:  # the session did not start
+    except Exception as error:  # the session did not start or end, or standard output failed
         print(error_text(error), file=sys.stderr)
         return FAILED
     return code

@@ -186,7 +186,7 @@ def _time_of(folder: TableFolder, oldest: State) -> int | None:
 
 
 def _forgotten_ids(found: Sequence[State]) -> int | None:
-    """Returns the number of ids that the table assigned, and that no schema of the log has."""
+    """Returns the number of ids that the table assigned, and that no known state has."""
     last = found[-1]
     highest = last.max_column_id
     if not last.is_mapped or highest is None:

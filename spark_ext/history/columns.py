@@ -21,7 +21,7 @@ class ColumnEvent:
     """A column at any level was added, dropped or renamed.
 
     Args:
-        commit: The commit with the change; None for a column of the log's first state.
+        commit: The commit with the change; None for a column of a checkpoint that starts the log.
         change: `add`, `drop` or `rename`.
         id: The column's id: after the change, or before a `drop`; None if the column has no id.
         old: The path before; None for an `add`.

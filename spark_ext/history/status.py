@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds a table's state of column mapping and usage tracking, and the commits that set them."""
+"""Finds a table's state of column mapping and tracking, and the commit that made the flag true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_ext.model.metadata import Protocol
 
 @dataclass(frozen=True)
 class Status:
-    """A table's mode, feature and flag, and the commits that set them.
+    """A table's mode, feature and flag, the commit that made the flag true, and drops and renames.
 
     Args:
         mode: The column mapping mode, in lower case; an unknown mode as well.
@@ -23,7 +23,7 @@ class Status:
         true_since: The commit since which the flag is true; None if the flag is false, or if that
             commit was cleaned up.
         dropped_or_renamed: The drops and renames, oldest first.
-        history_from: The oldest version of the log.
+        history_from: The oldest version whose protocol and metadata the log has.
     """
 
     mode: str

@@ -53,8 +53,8 @@ def remove_column_mapping(
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.
-        where: As in `survey`: names of schemas or catalogs, and paths of tables. A table that is
-            found under several names has a row for the first name only.
+        where: As in `survey`: names of schemas, catalogs or tables, and paths of tables. A table
+            that is found under several names has a row for the first name only.
         until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
             retention period before `writers` has the outcome `WAITING` and the time for the next
             call.

@@ -63,7 +63,7 @@ def chosen_tables(
 
 @contextmanager
 def _ahead(spark: SparkSession, parallel: int) -> Iterator[Each]:
-    """Yields a function that reads the next batch while the caller handles the current one.
+    """Yields a function that reads one or two batches at a time in threads, ahead of the caller.
 
     No batch begins after the body, such as after a signal.
     """

@@ -16,7 +16,7 @@ class EarlierColumn:
     """A column that an earlier certificate found.
 
     Args:
-        path: The last path, quoted for SQL; None if only files had the column.
+        path: The last path, quoted for SQL. Columns that only files had are omitted.
         former_paths: The earlier paths, oldest first.
         physical_path: The path in data files, quoted for SQL.
         id: The column id; None if the column has none.

@@ -99,7 +99,7 @@ class ErasurePhases:
         try:
             while self._workers.is_alive():
                 self._supervise()
-        except BaseException:  # such as the second signal: running tables have no result
+        except BaseException:  # such as the second signal: do not wait for running tables
             self._stop()
             raise
         self._reporter.report(self._progress, at_once=True)

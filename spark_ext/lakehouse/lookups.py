@@ -65,7 +65,7 @@ def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
     than the retention period, by whole minutes. No commit before that version is newer than it.
 
     Returns:
-        The time with a time zone; None if the table may be finished now.
+        The time with a time zone, possibly in the past; None if no commit keeps the table waiting.
 
     Source:
         Delta 4.4.0, PreDowngradeTableFeatureCommand.scala,

@@ -67,8 +67,8 @@ class NextCall:
 
     Args:
         words: What the call does, for people, and from when.
-        earliest: The time from which the call has something to do; None for now.
-        calls: The command and the call in Python. The command is missing if it lacks an option.
+        earliest: The time from which the call has something to do; None if it waits for no time.
+        calls: The texts of the call, as `Call.texts` returns them.
     """
 
     words: str

@@ -33,7 +33,8 @@ class LakehouseProgress:
         rate: The bytes per second of the phase; None if no bytes are done.
         seconds_left: The expected seconds until the end of the phase; None if not known.
         running: The tables that run, in the order in which they began.
-        finished: Whether the last table of the phase has ended.
+        finished: Whether every table of the phase has ended. In `run`, also true at the end of a
+            call that stopped before some tables began.
     """
 
     phase: str

@@ -47,23 +47,25 @@ class TableResult:
         size_in_bytes: The size of these files, in bytes.
         free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
         reasons: The reasons why the table is blocked, did not begin, was cancelled or had a
-            conflict.
+            conflict; `UNKNOWN` if the call could not determine the outcome.
         unblocking: Sentences and statements that remove the reasons.
         before: The row of the survey, or of a later reading just before the table ran.
-        after: The row of a second survey after the run; None for a table that did not begin.
+        after: The row of a second survey after the run; None for a table that did not begin, or
+            that has the reason `UNKNOWN`.
         statements: The results of the statements that ran.
         kept: The files that a removal kept; None if unknown, as are `copied` and `rewritten`.
         copied: The files whose bytes were copied.
         rewritten: The files that Delta rewrote.
-        seconds: The duration; None for a table that did not begin.
+        seconds: The duration; None if `after` is None.
         version_before: The version in `before`.
         version_after: The version in `after`. Other writers may have committed in between.
         error: The condition of the error, or the class of an error without a condition.
         message: The text of the error.
         come_back: The earliest time at which the same call finishes the table.
         leftovers: Files of the table's folder that no version in the log names, such as copies of
-            a driver that was killed; None if the call did not look for them.
-        removed_by: The statement that removes these files, and its earliest time.
+            a driver that was killed; None if the call did not look for them, or could not.
+        removed_by: The statement that removes these files, and its earliest time; or why the
+            call could not look for them. None without such files.
     """
 
     table: str
@@ -107,8 +109,8 @@ class OutcomeSum:
     Args:
         outcome: The outcome.
         num_tables: The number of tables.
-        num_files: The files that were copied or rewritten; for tables that did not end, an upper
-            bound of the remaining files.
+        num_files: The files that were copied or rewritten; for tables without these counts, the
+            upper bound of their plans.
         size_in_bytes: The size of these files, in bytes.
     """
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 # The seconds between two checks of signals and limits by the main thread.
 _SECONDS = 0.2
-# The largest number of ended tables that are read at once. The first tables are read alone: they
-# show whether another driver does the same work.
+# The largest number of ended tables that are read at once. The first table is read alone, and the
+# batches grow: early results show whether another driver does the same work.
 _BATCH = 50
 
 

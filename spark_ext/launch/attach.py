@@ -37,7 +37,8 @@ def attach(spark: SparkSession) -> SparkSession:
         DifferentVersionsError: The session has a jar of another version.
         AnalysisException: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session accepts no further
             rule; USAGE_TRACKING_DELTA_ALREADY_LOADED, if the JVM has
-            `-XX:+DisableAttachMechanism`; USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION;
+            `-XX:+DisableAttachMechanism`; USAGE_TRACKING_SEVERAL_JARS, if it has
+            different jars of spark-ext; USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION;
             USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
             DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG.
     """

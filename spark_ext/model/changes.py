@@ -17,8 +17,8 @@ class ColumnChanges:
     Args:
         added: Paths in the new schema.
         dropped: Paths in the old schema.
-        renamed: Pairs of a path in the old and a path in the new schema, without the children of
-            a renamed column.
+        renamed: Pairs of a path in the old and a path in the new schema. A child of a renamed
+            column has a pair only if its own name changed.
     """
 
     added: tuple[Path, ...] = ()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas with the names and the metadata that data files have.
 
-`spark_ext.column_mapping` makes the functions public.
+`spark_ext.column_mapping` makes the functions public, except `check_mapped`.
 
 Source:
-    Delta 4.4.0, DeltaColumnMapping.scala; each function has the name of the Scala function.
+    Delta 4.4.0, DeltaColumnMapping.scala; each public function has the name of the Scala function.
 """
 
 from __future__ import annotations
@@ -198,6 +198,7 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
     """Checks that every column of a mapped table has its own column id and physical path.
 
     Raises:
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
         MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
         DuplicatedColumnIdError: USAGE_TRACKING_DUPLICATED_COLUMN_ID.

@@ -92,7 +92,7 @@ class Reason:
 
 
 def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """Returns the reasons that block a stage, without the reasons for copies or rewrites."""
+    """Returns the reasons of a blocked stage, without the reasons for copies or rewrites."""
     return tuple(why for why in reasons if why.reason not in _OF_FILES)
 
 

@@ -48,7 +48,7 @@ class ObstacleSum:
     Args:
         stage: The stage.
         reason: The `reason` of a `Reason`.
-        name: The feature; None if columns or the table itself block the stage.
+        name: The feature for the reason `OTHER_FEATURE`; None for all other reasons.
         num_tables: The number of tables.
     """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts messages of the JVM to dataclasses, which define the shape of the messages.
 
-A JSON object has a key for each field, in camel case. `sparkext.wire` has a record with the same
+A JSON object has a key for each field, in camel case. The jar has a record with the same
 names, and a test compares the two.
 """
 

@@ -118,7 +118,7 @@ def pairs(statements: Sequence[Statement], share: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("held", "winner"), pairs(STATEMENTS, share=6))
-def test_conflicting_statement_commits_on_top_or_fails_without_a_trace(
+def test_conflicting_statement_commits_on_top_or_fails_without_a_commit(
     race: Race, held: Statement, winner: Statement
 ) -> None:
     assert_commits_on_top_or_loses(race, held, winner, kind_for(held, winner))
@@ -130,7 +130,7 @@ KEEP_THE_FLAG = [REMOVE_MAPPING, RESTORE, REPLACE, CLONE_OVER]
 
 
 @pytest.mark.parametrize(("held", "winner"), pairs([*KEEP_THE_FLAG, ADD], share=3))
-def test_conflicting_statement_on_a_used_table_commits_on_top_or_fails_without_a_trace(
+def test_conflicting_statement_on_a_used_table_commits_on_top_or_fails_without_a_commit(
     race: Race, held: Statement, winner: Statement
 ) -> None:
     kind = replace(kind_for(held, winner), is_used=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a table is unchanged or complete after `kill -9` of the driver in a statement."""
+"""Tests tables after `kill -9` of the driver in a statement: each commit is complete or absent."""
 
 from __future__ import annotations
 

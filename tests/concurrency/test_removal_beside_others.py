@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests changes of a table during a removal that used to harm values or tables.
+"""Tests removals that used to harm values or tables, most of them beside a change of the table.
 
 A review of the copy rounds found the defects: they lost values or a whole table without an error.
 """
@@ -77,7 +77,7 @@ def test_row_ids_enabled_during_removal_are_kept(table: Table) -> None:
     assert table.selected(columns) == seen[0]
 
 
-def test_rows_without_a_count_in_the_log_get_row_ids(table: Table, conf: SetConf) -> None:
+def test_files_without_row_ids_and_counts_are_rewritten(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.stats.collect", "false")
     used(table)
     rows = table.rows()

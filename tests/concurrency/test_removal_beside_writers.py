@@ -352,7 +352,7 @@ def test_values_written_after_a_type_change_during_removal_have_the_wider_type(
 
 
 def test_copies_have_the_newest_statistics_row_ids_and_tags_of_their_sources(table: Table) -> None:
-    """Each file gets other statistics, another row id and another tag after its copy was made."""
+    """Each file gets other statistics, a first row id and a tag after its copy was made."""
     used(table, NO_VECTORS, "'delta.dataSkippingNumIndexedCols' = '0'")
     early = live(table.log)
 

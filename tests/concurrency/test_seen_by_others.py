@@ -291,7 +291,7 @@ def test_change_feed_is_read_in_two_parts(used: Table) -> None:
     assert changes(removal, removal + 1) == [(2, "y", "insert")]
 
 
-def test_running_query_reads_its_own_version(used: Table) -> None:
+def test_running_query_continues_and_a_join_with_its_stale_frame_is_refused(used: Table) -> None:
     rows = used.frame()
     planned = rows._jdf.queryExecution().executedPlan()
     remove_mapping(used)

@@ -314,7 +314,7 @@ def test_alters_are_refused_when_their_column_changed(table: Table, change: Chan
     assert "b" in table.log.fields
 
 
-def test_alter_finds_its_column_in_any_letter_case(table: Table) -> None:
+def test_alter_in_another_letter_case_is_refused_when_its_column_changed(table: Table) -> None:
     create(table)
     alters = ["ALTER TABLE {t} DROP COLUMN B", "ALTER TABLE {t} RENAME COLUMN B TO e"]
 
@@ -363,7 +363,7 @@ NESTED = "a INT, s STRUCT<x INT, y INT>, l ARRAY<STRUCT<x INT, y INT>>"
     ("alter", "column"),
     crossed(["DROP COLUMN {c}.x", "RENAME COLUMN {c}.x TO z"], ["s", "l.element"]),
 )
-def test_alter_of_a_field_depends_on_its_parents_and_not_on_its_siblings(
+def test_alter_of_a_field_depends_on_the_field_and_not_on_its_siblings(
     table: Table, alter: str, column: str
 ) -> None:
     table.create(NESTED, NAME_MODE, TRACKED)

@@ -306,7 +306,7 @@ COLLATED = struct(
 
 
 class TestCollations:
-    """Tests that Spark keys a column's collation by the column's name, inside its metadata.
+    """Tests collations, which Spark keys by the column's name in the column's metadata.
 
     Delta 4.4.0 refuses such columns (DELTA_UNSUPPORTED_DATA_TYPES) unless its check is off.
     """

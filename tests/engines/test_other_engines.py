@@ -96,7 +96,7 @@ def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader
 
 
 @pytest.mark.parametrize("until", [None, "unmapped", "readers"])
-def test_other_engines_refuse_to_write_before_the_last_removal_stage(
+def test_deltalake_refuses_to_write_before_the_last_removal_stage(
     tracked: Table, until: Until | None
 ) -> None:
     if until:
@@ -155,7 +155,7 @@ def test_table_of_reader_version_1_is_read_by_every_engine(
     assert read_by(readers, tracked.path) == dict.fromkeys(readers, ROWS)
 
 
-def test_table_after_the_last_removal_stage_is_read_and_written_by_every_engine(
+def test_deltalake_writes_after_the_last_removal_stage_and_engines_read_the_rows(
     tracked: Table, readers: dict[str, Reader]
 ) -> None:
     remove_features(tracked)

@@ -255,10 +255,10 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
         table = self._choose(data)
         given, all_columns = draw_evolution(data, table.state)
         row = self._row(given)
-        if data.draw(st.integers(0, 3), label="stream"):
-            self._write(table, given, row, mode="append", option=("mergeSchema", "true"))
-        else:
+        if data.draw(st.integers(0, 3), label="stream if 0") == 0:
             self._stream(table, given, row)
+        else:
+            self._write(table, given, row, mode="append", option=("mergeSchema", "true"))
         new = table.state.altered(all_columns)
         self._advance(table, new.rewritten([*new.rows, row]))
 

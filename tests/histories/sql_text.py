@@ -8,10 +8,6 @@ from typing import Any
 
 from tests.support.reference_model import Column, Columns
 
-# The text around a struct, in a type and in a value.
-TYPES = {"STRUCT": "{}", "ARRAY": "ARRAY<{}>", "MAP": "MAP<STRING, {}>"}
-VALUES = {"STRUCT": "{}", "ARRAY": "array({})", "MAP": "map('k', {})"}
-
 
 def dotted(path: tuple[str, ...]) -> str:
     return ".".join(name if name in ("element", "value") else f"`{name}`" for name in path)

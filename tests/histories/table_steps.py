@@ -68,7 +68,10 @@ class World:
 
 
 class TableSteps:
-    """Runs statements, and compares the tables with the model after each statement."""
+    """Runs statements, and compares the changed table with the model after each statement.
+
+    At the end of a history, it compares the rows of all tables.
+    """
 
     world: World
 

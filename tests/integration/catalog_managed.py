@@ -34,12 +34,14 @@ def managed_table(
     # Delta makes such tables only in its own tests.
     jvm.java.lang.System.setProperty(_TESTING, "true")
     try:
-        spark.sql(f"CREATE TABLE {name} ({columns}) USING delta TBLPROPERTIES ({clause})")
+        try:
+            spark.sql(f"CREATE TABLE {name} ({columns}) USING delta TBLPROPERTIES ({clause})")
+        finally:
+            jvm.java.lang.System.clearProperty(_TESTING)
+        yield Table(spark, warehouse_of(spark) / name, name)
     finally:
-        jvm.java.lang.System.clearProperty(_TESTING)
-    yield Table(spark, warehouse_of(spark) / name, name)
-    spark.sql(f"DROP TABLE {name}")
-    provider.clearBuilders()
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        provider.clearBuilders()
 
 
 def staged(table: Table) -> list[Path]:

@@ -204,7 +204,7 @@ class _History:
 
     def _forget(self, name: str) -> None:
         """Inserts nulls from now on, because the column has another type than earlier."""
-        self.columns[name] = _Null(self.columns[name].ddl)
+        self.columns[name] = _Null()
 
     def drop(self) -> None:
         if len(self.columns) > 1:
@@ -238,8 +238,8 @@ class _History:
 
 
 class _Null(Type):
-    def __init__(self, ddl: str) -> None:
-        self.ddl = "" if ddl else ddl
+    def __init__(self) -> None:
+        self.ddl = ""
 
     def value(self, random: Random) -> Any:
         return None

@@ -353,7 +353,7 @@ KINDS = {
 @pytest.mark.without("auto-compact")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("properties", [f"{TRACKED}, {NAME_MODE}", NAME_MODE])
-def test_align_keeps_other_features_rows_and_properties(
+def test_align_keeps_rows_and_properties_of_tables_with_other_features(
     table: Table, kind: str, properties: str
 ) -> None:
     table.spark.sql(KINDS[kind].format(t=table.name, p=properties))

@@ -70,7 +70,7 @@ def created(spark: SparkSession, unity: Path, *properties: str) -> Table:
     return Table(spark, unity / "db" / "new", "unity.db.new").create("a INT, b INT", *properties)
 
 
-def test_each_way_of_the_page_gives_readable_names(spark: SparkSession, unity: Path) -> None:
+def test_ways_of_docs_unity_catalog_give_readable_names(spark: SparkSession, unity: Path) -> None:
     by_default = {"spark.sparkext.usageTracking.enabledByDefault": "true"}
     with session_conf(spark, by_default):
         made = [created(spark, unity).log]
@@ -91,7 +91,7 @@ def test_each_way_of_the_page_gives_readable_names(spark: SparkSession, unity: P
 
 
 @CATALOG_MANAGED
-def test_no_step_is_a_statement_that_delta_refuses(managed: Table) -> None:
+def test_managed_table_needs_a_rewrite_and_a_vacuum_by_its_catalog(managed: Table) -> None:
     managed.alter("DROP COLUMN d")
     tracking = UsageTracking.forName(managed.spark, NAME)
 
@@ -202,7 +202,7 @@ def test_error_without_a_condition_gets_one(external: Table, unity: Path) -> Non
 
 @TWO_CONNECTORS
 @pytest.mark.broken_table("file_missing")
-def test_audit_reads_a_table_of_any_catalog_by_the_connector_of_kernel(external: Table) -> None:
+def test_audit_reads_a_table_of_another_catalog_that_kernel_loads(external: Table) -> None:
     with session_conf(external.spark, {MODE: "STRICT"}):
         assert not spark_ext.audit(external.spark, external.name, progress=None).findings
         with refusal("USAGE_TRACKING_KERNEL_TABLE"):
@@ -232,7 +232,7 @@ def test_audit_reads_a_table_that_kernel_loads_with_its_catalog_entry(named_tabl
 
 
 @TWO_CONNECTORS
-def test_audit_reads_staged_commits_by_the_connector_of_kernel(managed: Table) -> None:
+def test_audit_of_a_table_with_staged_commits_has_no_findings_under_strict(managed: Table) -> None:
     assert staged(managed)
 
     with session_conf(managed.spark, {MODE: "STRICT"}):

@@ -253,7 +253,7 @@ def test_no_call_of_ours_changes_the_catalog_in_place_of_the_table(
                 call(usage)
 
 
-def test_survey_names_the_setting_and_an_audit_reads_the_table(
+def test_survey_reports_a_table_of_kernel_and_an_audit_reads_it(
     renamed: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
@@ -391,7 +391,7 @@ REPLACE = "CREATE OR REPLACE TABLE named USING delta TBLPROPERTIES ({}) AS SELEC
 
 
 def replaced_late(table: Table, change: Change) -> Exception | None:
-    """Returns the error of a REPLACE by the table's own rows, if names change before it starts."""
+    """Returns the error of a REPLACE by own rows, if names change after its analysis."""
     statement = REPLACE.format(NAME_MODE)
     with HeldStatement(table.spark, lambda: table.spark.sql(statement), Step.START) as held:
         meanwhile(table, change)

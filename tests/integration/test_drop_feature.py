@@ -125,7 +125,7 @@ def test_unmapped_table_is_unchanged_after_enable_and_drop(table: Table) -> None
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_other_writer_can_write_after_the_drop(table: Table) -> None:
+def test_protocol_has_no_table_features_after_the_drop(table: Table) -> None:
     table.create("a INT", TRACKED)
     tracked = table.log.protocol
     by_usage_tracking(table)

@@ -119,7 +119,7 @@ def test_jobs_of_data_frames_have_the_names_of_the_calls(table: Table) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("way", ["copy", "rewrite"])
-def test_jobs_of_removal_have_names_and_descriptions(table: Table, way: str, conf: SetConf) -> None:
+def test_removal_jobs_are_named_and_copies_described(table: Table, way: str, conf: SetConf) -> None:
     filled(table)
     table.alter("RENAME COLUMN b TO c")
     conf("spark.sparkext.columnMapping.removal", way)
@@ -132,7 +132,7 @@ def test_jobs_of_removal_have_names_and_descriptions(table: Table, way: str, con
 
 
 @PURGES
-def test_jobs_of_purge_have_names_and_descriptions(table: Table) -> None:
+def test_jobs_of_purge_have_names_and_some_have_descriptions(table: Table) -> None:
     filled(table)
     table.alter("DROP COLUMN b")
 

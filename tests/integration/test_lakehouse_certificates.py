@@ -135,7 +135,7 @@ def test_command_writes_a_certificate_and_continues_it(
     assert file.read_text() == "{}"
 
 
-def test_certificate_keeps_the_proof_of_runs_that_read_other_tables_or_failed(
+def test_certificate_keeps_a_proof_after_runs_that_read_other_tables_or_failed(
     table: Table, tmp_path: Path
 ) -> None:
     other = Table(table.spark, tmp_path / "other").create_tracked("id INT")

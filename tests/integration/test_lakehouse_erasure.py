@@ -343,7 +343,7 @@ def test_vacuum_waits_for_the_retention_period_of_the_table(table: Table) -> Non
     assert "removed_files" not in holders(table.path, MARKER)
 
 
-def test_manual_steps_and_steps_of_other_tables_are_not_run(table: Table, tmp_path: Path) -> None:
+def test_manual_steps_and_steps_that_are_not_due_are_not_run(table: Table, tmp_path: Path) -> None:
     table.create("id INT, ssn STRING")
     table.insert(f"(1, '{MARKER}')")
     table.overwrite("SELECT CAST(id AS INT) FROM range(1)")

@@ -216,8 +216,10 @@ def test_two_calls_of_another_goal_at_once_reach_the_goal(
 
 
 def test_copies_of_a_killed_driver_are_named_with_the_statement_that_removes_them(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
+    conf("spark.sql.ansi.enabled", "true")
+    conf("spark.sql.ansi.enforceReservedKeywords", "true")
     table, clean = untracked(at(spark, tmp_path, "t")), untracked(at(spark, tmp_path, "clean"))
     (live,) = table.path.rglob("*.parquet")
     folder = table.path / "b=1"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -10,7 +11,7 @@ import pyarrow.dataset
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
 from tests.support.releases import TAKES_PARQUET, WRITES_PARTITION_COLUMNS, since_delta_4_1
 from tests.support.removal import (
     counts,
@@ -84,7 +85,7 @@ def test_table_path_may_have_any_character(spark: SparkSession, tmp_path: Path, 
     ],
     ids=lambda case: case if isinstance(case, str) else "",
 )
-def test_partition_values_and_their_folders_are_kept(
+def test_partition_values_are_kept_and_folders_agree_with_them(
     table: Table, data_type: str, values: list[str]
 ) -> None:
     table.create(f"a INT, p {data_type}", TRACKED, NAME_MODE, partitioned_by="p")
@@ -246,6 +247,30 @@ def test_shallow_clone_copies_every_file_of_its_source_into_its_own_folder(
     assert source.selected() == table.selected() == [(1, "x/y"), (2, "z")]
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
     assert source.selected() == [(1, "x/y"), (2, "z")]
+
+
+def test_relative_path_to_a_file_outside_of_the_table_is_copied(
+    table: Table, tmp_path: Path
+) -> None:
+    source = Table(table.spark, tmp_path / "source").create("a INT, b INT", TRACKED, NAME_MODE)
+    source.alter("DROP COLUMN b")
+    insert_one_file(source, "(1)")
+    table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
+    commit = table.path / "_delta_log" / f"{0:020}.json"
+    text, count = re.subn('"path":"[^"]*/source/', '"path":"../source/', commit.read_text())
+    commit.write_text(text)
+    commit.with_name(f".{commit.name}.crc").unlink()
+    for checkpoint in commit.parent.glob("*checkpoint*"):
+        checkpoint.unlink()
+    forget_logs(table.spark)
+    assert (count, table.selected()) == (1, [(1,)])
+
+    log = unmap(table)
+
+    assert counts(log) == (0, 1, 0)
+    assert all(local(table.path, file).is_file() for file in log.live_files)
+    assert not any(".." in file for file in log.live_files)
+    assert table.selected() == [(1,)]
 
 
 @MATRIX

@@ -507,7 +507,7 @@ def test_removal_without_copies_reports_its_files(
 
 
 @pytest.mark.without("auto-compact", "deletion-vectors")
-def test_copy_reports_its_own_commit_beside_an_append(table: Table) -> None:
+def test_copy_reports_its_own_files_beside_an_append(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN b TO c")

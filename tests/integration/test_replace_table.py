@@ -64,7 +64,7 @@ def test_refused_replacement_changes_nothing(
 
 
 @NAMES_NO_MISMATCH
-def test_save_as_table_that_may_not_overwrite_the_schema_is_refused(replaced: Table) -> None:
+def test_save_as_table_without_overwrite_schema_refuses_a_new_column(replaced: Table) -> None:
     writer = replaced.spark.sql("SELECT 2 AS a").write.format("delta").mode("overwrite")
     other = replaced.spark.sql("SELECT 2 AS a, 3 AS c").write.format("delta").mode("overwrite")
 

@@ -68,6 +68,9 @@ def test_restore_restores_rows_and_keeps_the_flag_false(table: Table, restore_by
     assert table.rows() == [(1,)]
 
 
+# Versions before a change of columns.
+
+
 @pytest.mark.matrix
 def test_restore_to_a_timestamp_before_an_add_sets_the_flag(table: Table) -> None:
     table.create_tracked("a INT")
@@ -85,9 +88,6 @@ def test_restore_to_a_timestamp_before_an_add_sets_the_flag(table: Table) -> Non
     assert (table.log.is_tracked, table.log.flag) == (True, "true")
     assert (table.log.columns, table.log.max_column_id) == ({"a": (1, "a")}, 2)
     assert table.rows() == [(1,)]
-
-
-# Versions before a change of columns.
 
 
 @EVERY_WAY
@@ -305,7 +305,7 @@ def test_restore_to_before_mapping_and_to_a_later_version_keeps_the_flag(table: 
     assert table.rows() == [(1, None), (2, None), (4, 40)]
 
 
-def test_restore_of_a_removed_mapping_restores_its_flag(table: Table) -> None:
+def test_restore_to_before_a_removal_keeps_the_flag_false(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     table.remove_mapping()

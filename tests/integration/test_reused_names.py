@@ -256,6 +256,9 @@ def test_columns_added_after_a_removal_by_metadata_are_read(table: Table, tmp_pa
     assert streamed(table, tmp_path / "c", startingVersion="0") == [(1, None), (2, 22)]
 
 
+# The flag of a table without the feature.
+
+
 @pytest.mark.broken_table("flag_without_feature")
 def test_change_feed_is_refused_when_the_flag_is_false_without_the_feature(table: Table) -> None:
     # A shallow clone by a session without spark-ext has the property and not the feature.
@@ -380,6 +383,9 @@ def test_running_stream_stops_when_restore_replaced_its_columns(
 
     assert OTHER_STREAM in str(stopped.value)
     assert 555 not in [row["b"] for row in stream.rows()]
+
+
+# Commits that are replaced or deleted.
 
 
 @pytest.mark.every_variant

@@ -175,7 +175,7 @@ def test_delta_is_refused_when_a_hook_does_not_match_or_a_called_method_is_missi
             "runOptimizeBinJob",
             "runVendorsBinJob",
         ),
-        # Only our classes call this method.
+        # Our classes call this method, and no hook changes it.
         (
             "org/apache/spark/sql/delta/DeltaErrors.class",
             "cannotModifyTableProperty",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that each vendor setting has an effect here, and that a test can disable it."""
+"""Tests that each vendor setting that changes a table has an effect, and can be disabled."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def test_no_vendor_setting_is_on_by_default(table: Table) -> None:
 
 
 @pytest.mark.without(*vendors.SETTINGS)
-def test_each_vendor_setting_has_an_effect(table: Table) -> None:
+def test_each_vendor_setting_that_changes_a_table_has_an_effect(table: Table) -> None:
     with session_conf(table.spark, vendors.settings(vendors.SETTINGS)):
         assert found(table) == dict.fromkeys(SHOWN, True)

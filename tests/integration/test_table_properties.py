@@ -112,7 +112,7 @@ def test_removal_commits_the_other_properties_of_the_statement(table: Table, fla
     assert table.rows() == [(1, "x")]
 
 
-# Properties that do not concern column mapping.
+# Statements that do not change column mapping.
 
 
 def test_unrelated_properties_keep_the_flag_and_the_names(table: Table, flag: str) -> None:

@@ -79,7 +79,7 @@ def test_statement_names_a_file_on_an_unknown_storage(
     assert "its storage is unknown" in parameters["reason"]
 
 
-def test_align_names_names_a_file_on_an_unknown_storage(
+def test_align_names_fails_when_the_storage_of_a_file_is_unknown(
     partly_elsewhere: Callable[[str], Table],
 ) -> None:
     table = partly_elsewhere(NO_SCHEME)

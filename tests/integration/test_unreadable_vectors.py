@@ -138,7 +138,7 @@ def without_statistics(table: Table) -> None:
 @pytest.mark.every_variant
 @BROKEN
 @pytest.mark.parametrize("change", [renamed_back, without_statistics])
-def test_removal_fails_when_the_data_file_is_not_copied(
+def test_removal_fails_without_the_vector_of_a_file_that_it_does_not_copy(
     deleted: Table, change: Callable[[Table], None]
 ) -> None:
     change(deleted)

@@ -327,7 +327,7 @@ def test_requests_have_the_settings_of_the_file_system(
 
 
 @pytest.mark.matrix
-def test_each_request_has_the_customers_key(
+def test_reads_and_uploaded_parts_have_the_customers_key(
     table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
 ) -> None:
     """This server ignores the key, and S3Proxy refuses the key."""

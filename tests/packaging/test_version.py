@@ -86,7 +86,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>"""
 
 
-def test_release_names_its_repository() -> None:
+def test_tag_is_accepted_when_the_project_and_the_pom_name_a_repository() -> None:
     assert list(without_address(PROJECT, POM)) == []
 
 

@@ -239,7 +239,7 @@ def test_dictionary_offset_of_0_means_no_dictionary(source: Path, copy: Copy) ->
 
 
 @pytest.mark.parametrize("columns", [(A,), (S,), (B,)], ids=["a", "s", "b"])
-def test_file_of_one_column_is_copied(source: Path, copy: Copy, columns: Columns) -> None:
+def test_all_columns_except_one_may_be_dropped(source: Path, copy: Copy, columns: Columns) -> None:
     assert rows_of(copy(source, columns)) == [
         {column.new_name: row[column.new_name] for column in columns} for row in FULL
     ]
@@ -481,7 +481,7 @@ def test_file_with_other_ids_and_equal_names_is_copied(source: Path, copy: Copy)
 # Refused files
 
 
-def test_ambiguous_columns_are_refused(source: Path, refused: Refused) -> None:
+def test_ambiguous_or_wholly_dropped_columns_are_refused(source: Path, refused: Refused) -> None:
     later = Column(9, "col-later", "later", pa.int64())
     nothing_left = Column(3, "col-s", "s", StructType((later,)))
     assert refused(source, (nothing_left,)) == "every field of `col-s` was dropped"
@@ -624,7 +624,7 @@ def repetition(name: bytes, value: int) -> Callable[[ParquetFile], None]:
         (b"col-s", 2, "col-s"),
     ],
 )
-def test_repeated_field_in_another_place_than_sparks_is_refused(
+def test_nested_column_with_another_repetition_is_refused(
     source: Path, refused: Refused, name: bytes, value: int, column: str
 ) -> None:
     assert refused(changed(source, repetition(name, value))) == UNLIKE_TABLE.format(column)
@@ -676,7 +676,7 @@ EXTENSIONS: dict[str, Callable[[ParquetFile], None]] = {
 
 
 @pytest.mark.parametrize("change", EXTENSIONS.values(), ids=EXTENSIONS)
-def test_copy_has_no_binary_extensions(
+def test_footer_of_a_copy_has_no_binary_extensions(
     source: Path, copy: Copy, change: Callable[[ParquetFile], None]
 ) -> None:
     without = ParquetFile.of(source)
@@ -785,7 +785,7 @@ def test_bytes_behind_the_footer_are_refused(source: Path, refused: Refused) -> 
     assert refused(source, ALL) == "its footer has 28 bytes behind its end"
 
 
-# Fields and values of the published format that Spark 4.0 or 4.2 does not know.
+# Parts that Spark 4.0 or 4.2 does not know. All but the last two are in the published format.
 PUBLISHED: dict[str, Callable[[ParquetFile], object]] = {
     "count of NaNs": lambda file: file.columns[0][STATISTICS].put(9, I64, 0),
     "geospatial statistics": lambda file: file.columns[0].put(
@@ -804,7 +804,7 @@ PUBLISHED: dict[str, Callable[[ParquetFile], object]] = {
 
 
 @pytest.mark.parametrize("change", PUBLISHED.values(), ids=PUBLISHED)
-def test_copy_keeps_every_field_of_the_published_format(
+def test_copy_keeps_parts_that_spark_does_not_know(
     source: Path, copy: Copy, change: Callable[[ParquetFile], object]
 ) -> None:
     change(before := ParquetFile.of(source))

@@ -2,7 +2,7 @@
 """Contains running streams that are held within a batch or between two batches.
 
 A stream starts before the schedule, and is held in its first batch. Afterwards the same query runs
-on. If it stops with an error of Delta, it starts again from its checkpoint.
+on. If it stops with an error of Delta or the plugin, it starts again from its checkpoint.
 """
 
 from __future__ import annotations

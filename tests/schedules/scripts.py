@@ -186,7 +186,7 @@ DANGERS = (
     ),
 )
 
-# This list is separate, so that the seeds of `DANGERS` keep their schedules.
+# These dangers are not in `DANGERS`, so that the seeds of `DANGERS` keep their schedules.
 PARTITIONS = Danger(
     (OVERWRITE_PARTITIONS,),
     (Step.START,),

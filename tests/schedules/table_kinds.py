@@ -75,7 +75,7 @@ class Kind:
 
     @property
     def mapped(self) -> State:
-        """Returns the model of the version before the removal, or of the newest version."""
+        """Returns the model of `mapped_version`, before a removal or the DELETE of all rows."""
         state = self.early
         if self.was_renamed:
             state = renamed(state, "b", "b")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plans of schedules: every fault meets every phase, and a seed decides everything."""
+"""Tests plans: each fault of the log meets each phase, and a seed decides everything."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def digest() -> str:
     return hashlib.sha256(texts.encode()).hexdigest()
 
 
-def test_each_fault_meets_each_phase_more_than_ten_times() -> None:
+def test_each_cell_has_more_than_ten_schedules() -> None:
     counts = planned(range(SEEDS))
 
     assert counts.keys() == {cell_of(phase, fault) for phase, fault in CELLS}
@@ -56,7 +56,7 @@ def test_statement_is_held_in_the_phase_that_the_fault_meets() -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("actor", [0, 1])
-def test_fault_meets_a_phase_only_if_it_struck_while_the_statement_was_held(actor: int) -> None:
+def test_phase_is_met_only_if_the_statement_was_held_and_the_fault_struck(actor: int) -> None:
     chosen = next(
         each
         for each in map(schedule, range(0, SEEDS, 2))

@@ -139,7 +139,7 @@ def draw_columns(data: Any, mode: str) -> Columns:
 
 
 def draw_evolution(data: Any, state: State) -> tuple[Columns, Columns]:
-    """Draws some columns with new ones, and returns them and all columns after the merge."""
+    """Draws some columns, perhaps with a new one; returns them and all columns after the merge."""
     columns = state.columns
     given = [c for c in columns if data.draw(st.booleans(), label=f"with {c.name}")]
     parents = [p for p in places(columns) if not p or p[0] in {c.name for c in given}]

@@ -112,7 +112,7 @@ class Table:
         return made
 
     def age_log(self) -> None:
-        """Makes the log three days older: Delta's retention depends on the times of files."""
+        """Makes each log file three days old: Delta's retention depends on the times of files."""
         old = time.time() - 3 * 24 * 3600
         for file in (self.path / "_delta_log").rglob("*"):
             os.utime(file, (old, old))
@@ -190,5 +190,5 @@ def refusal(condition: str | None = None) -> Iterator[Any]:
 
 
 def thrown(error: BaseException) -> Any:
-    """Returns the error of Delta. PySpark does not convert one that is not an AnalysisException."""
+    """Returns the error of Delta: the Java error, if PySpark does not convert its type."""
     return error.java_exception if isinstance(error, Py4JJavaError) else error

@@ -65,7 +65,11 @@ def with_rows(state: State, rows: Iterable[Row]) -> State:
 
 
 def replaced(state: State, like: State, mode: str, rows: Iterable[Row]) -> State:
-    """Returns the version after REPLACE with the columns of another version, as new columns."""
+    """Returns the version after REPLACE with the columns of another version.
+
+    The columns have the keys of `like`. If the mode is unchanged, a column of the same name and
+    type as in `state` has the id and the physical name from `state`.
+    """
     columns = (replace(column, id=None, physical=None) for column in like.columns)
     return state.replaced(tuple(columns), rows, mode=mode, track=False)
 

@@ -41,7 +41,7 @@ class OddDisk:
                 (self._folder / f"{kind}-{number}").touch()
 
     def hold(self) -> None:
-        """Delays closing the next data file until `release`."""
+        """Delays closing the next data file until `release`. Only the first call has an effect."""
         (self._folder / "gate").touch()
 
     def delete_after_listing(self, path: Path) -> None:

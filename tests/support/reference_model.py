@@ -154,7 +154,10 @@ class State:
         return mode in (self.mode, "none") or (self.mode, mode) == ("none", "name")
 
     def restored(self, to: State) -> State:
-        """Returns the version after RESTORE, which keeps the features and a true flag."""
+        """Returns the version after RESTORE, which keeps the features.
+
+        A tracked table keeps a true flag.
+        """
         if not self.is_tracked:
             new = replace(to, max_id=max(self.max_id, to.max_id))
             return new._untracked_after(self, was_mapped=self.is_mapped or to.is_mapped)._assigned()
@@ -165,7 +168,7 @@ class State:
         return new._assigned(after=self)
 
     def created_like(self) -> State:
-        return replace(self, rows=(), max_id=0)._assigned()  # a new table assigns ids from 1
+        return replace(self, rows=(), max_id=0)._assigned()  # the new maximum is the highest id
 
     def without_us(self, before: State) -> State:
         """Returns this version with the flag unchanged, as a session without spark-ext makes it."""
@@ -200,7 +203,8 @@ class State:
     def _untracked_after(self, before: State, *, was_mapped: bool) -> State:
         """Returns this version with a true flag if it was mapped or if a stale flag was true.
 
-        RFC: enabling column mapping is not a drop, so a false flag is kept.
+        A version without a flag is unchanged. RFC: enabling column mapping is not a drop, so a
+        false flag is kept.
         """
         is_used = was_mapped or before.flag is True
         return replace(self, flag=True) if self.flag is not None and is_used else self

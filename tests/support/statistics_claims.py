@@ -112,7 +112,7 @@ def _leaves_of(kind: pyarrow.DataType, path: tuple[str, ...]) -> Iterator[Any]:
 def of_copies(old: Version, new: Version) -> Iterator[Claim]:
     """Yields a claim if copies have other statistics or partition values than their sources.
 
-    Sources without statistics are not compared: a checkpoint may have them in another form.
+    Compares nothing if a source has no statistics: a checkpoint may have them in another form.
     """
     if not all(add.get("stats") for add in old[1]):
         return

@@ -105,7 +105,7 @@ def _hashable(key: Any) -> Any:
 
 
 def rows_in_table(rows: Iterable[Any]) -> list[Row]:
-    """Returns the rows that Spark collected, in the form of `rows_in_files`."""
+    """Returns collected rows in the form of `rows_in_files`, for tables without nested columns."""
     named = (row.asDict() for row in rows)
     return in_order({key: row[key] for key in row if row[key] is not None} for row in named)
 

@@ -17,7 +17,7 @@ FLAG = "delta.columnMapping.hasDroppedOrRenamed"
 FEATURE = "columnMappingUsageTracking"
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 LIKE = "CREATE TABLE LIKE"
-"""The `userMetadata` of CREATE TABLE LIKE, whose commit is otherwise that of CREATE TABLE."""
+"""The `userMetadata` that tests set for CREATE TABLE LIKE, which commits as CREATE TABLE does."""
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UUID = "col-<uuid>"
 

@@ -175,7 +175,7 @@ def test_listed_condition_has_cause_state_and_remedy(entry: str) -> None:
     assert found is not None
 
 
-def test_every_block_runs_or_has_a_reason() -> None:
+def test_every_block_runs_or_has_a_reason_or_contains_only_commands() -> None:
     others = [block for block in every_block() if not is_run(block) and not reason(block)]
 
     assert [block.place for block in others if not is_of_commands(block)] == []

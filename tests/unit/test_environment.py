@@ -18,7 +18,7 @@ from tests.matrix.environment import make_environment
 from tests.matrix.pairs import DEFAULT
 
 SPARK, DELTA = DEFAULT.split("+")
-# Reads the metadata of all installed packages, which no test changes.
+# Reads the metadata of many packages. No test changes its result.
 required_here = cache(environment.required_here)
 
 

@@ -29,7 +29,7 @@ def test_every_check_of_the_page_has_a_table() -> None:
     assert set(listed) == {check for state in STATES.values() for check in checks_of(state)}
 
 
-def test_every_check_of_a_reader_names_its_tables() -> None:
+def test_check_of_a_reader_names_only_tables_that_have_it() -> None:
     listed = dict(re.findall(r"^\| (R\d+) \| .* \| (.*) \|$", PAGE, re.MULTILINE))
 
     for check, cell in listed.items():

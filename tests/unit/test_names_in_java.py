@@ -18,7 +18,7 @@ KIND = r"""(?:(?:THEN|ELSE) '|lit\(")(\w+)(?:'|"\)\.as\("kind"\))"""
 KEY = re.compile(
     r'"((?:delta|parquet|sparkext\.columnMapping)\.[\w.]+|(?:checkpointP|columnMappingU)\w+)"'
 )
-# Prefixes, and properties that no rule reads.
+# Prefixes, and a metadata domain that no rule reads.
 ONLY_IN_JAVA = {
     *("delta.columnMapping.", "delta.enableIcebergCompat"),
     *("delta.clustering", "delta.constraints."),

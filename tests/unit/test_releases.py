@@ -187,7 +187,7 @@ def test_versions_page_names_the_pairs() -> None:
     assert named == PAIRS
 
 
-def test_matrix_page_has_a_result_of_every_pair() -> None:
+def test_matrix_page_has_a_result_of_every_pair_of_the_matrix() -> None:
     page = (CHECKOUT / "docs" / "test-matrix.md").read_text()
     results = re.findall(
         r"^\| ([\d.]+) \| ([\d.]+) \| (.+?) \| yes \| \d+ \| 0 \| ", page, re.MULTILINE

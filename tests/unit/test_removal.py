@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
 from spark_ext import FileCount, RemovalStage, StatementResult
@@ -187,8 +186,6 @@ class Session:
 
     def sql(self, text: str) -> Session:
         self.statements.append(text)
-        if text == "REFUSED":
-            raise AnalysisException(errorClass="UNSUPPORTED_FEATURE.X", messageParameters={})
         return self
 
     def collect(self) -> list[Row]:
@@ -218,7 +215,7 @@ class TestStatement:
         runner = StatementRunner(
             session, lambda: Row(version=after, name="t"), progress=None, **options
         )
-        return runner.run(options.pop("statement", "S"), 7, removal)
+        return runner.run("S", 7, removal)
 
     def test_files_are_counted_from_the_commit(self) -> None:
         result = self.run(Session(self.REMOVED), 8, self.COPY)

@@ -201,7 +201,7 @@ def test_iceberg_compat_needs_column_mapping(version: int) -> None:
         assert reasons(step) == [("OTHER_FEATURE", feature, None)]
 
 
-def test_mapping_metadata_in_mode_none_costs_a_drop_of_the_feature() -> None:
+def test_cost_of_mapping_metadata_in_mode_none_depends_on_the_protocol() -> None:
     unmapped = table({"a": "1 a"}, "none", "false")
 
     (first, *_) = stages(unmapped, 2, 7, None, MAPPED_FEATURES)

@@ -46,7 +46,7 @@ ROW = Row(
 )
 
 
-def test_ddl_has_every_type_and_quotes_every_name() -> None:
+def test_ddl_has_sql_types_and_quotes_every_name() -> None:
     place = "STRUCT<`pathTo`: STRING, `at`: TIMESTAMP>"
     assert ddl(Everything) == (
         "`check` STRING, `numFiles` BIGINT, `isExact` BOOLEAN,"

@@ -40,7 +40,7 @@ def test_rules_are_idempotent(change: strategies.Change) -> None:
 
 
 @given(TRACKED_CHANGES)
-def test_flag_is_always_a_boolean(change: strategies.Change) -> None:
+def test_flag_of_an_existing_tracked_table_is_a_boolean(change: strategies.Change) -> None:
     configuration = committed(change).configuration
 
     existed = bool(change.old.schema["fields"])

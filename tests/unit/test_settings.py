@@ -21,7 +21,7 @@ DECLARED: dict[str, dict[str, Any]] = json.loads(
 )
 TABLE = re.compile(r"\| setting \| values .*?\n\n", re.DOTALL)
 # A prefix of settings, as in `spark.sparkext.worker.*`, is not a setting.
-SETTING = re.compile(r"spark\.sparkext(?:\.\w+)+(?![\w.])")
+SETTING = re.compile(r'spark\.sparkext(?:\.\w+)+(?!\w|\.[\w*"])')
 FIELDS = {
     "boolean": {"default"},
     "choice": {"default", "values"},

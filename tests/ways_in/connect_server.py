@@ -84,7 +84,7 @@ def _write_defaults(folder: Path, settings: dict[str, str]) -> None:
 def _address(server: subprocess.Popen[str]) -> str:
     """Returns the address that the server prints."""
     assert server.stderr is not None
-    hung = Timer(START_SECONDS, server.kill)
+    hung = Timer(START_SECONDS, os.killpg, (server.pid, signal.SIGKILL))
     hung.start()
     log = []
     for line in server.stderr:

@@ -242,7 +242,7 @@ def test_names_are_aligned(spark: SparkSession, tmp_path: Path) -> None:
     assert table.selected() == [(1, "x")]
 
 
-def test_dropped_columns_of_many_tables_are_erased(spark: SparkSession, tmp_path: Path) -> None:
+def test_due_purge_runs_in_a_call_over_many_tables(spark: SparkSession, tmp_path: Path) -> None:
     had, never = (Table(spark, tmp_path / name).create_tracked() for name in ("had", "never"))
     had.insert("(1, 'x')")
     had.alter("DROP COLUMN b")

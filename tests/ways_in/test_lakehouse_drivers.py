@@ -157,7 +157,7 @@ def moments(seed: int, number: int) -> list[int]:
     ("seed", "kills"),
     [(1, 1), *(pytest.param(seed, 3, marks=pytest.mark.matrix) for seed in range(2, 9))],
 )
-def test_killed_runs_have_the_result_of_a_whole_run(
+def test_run_after_killed_runs_completes_the_removal(
     spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver, seed: int, kills: int
 ) -> None:
     lakehouse = small_lakehouse

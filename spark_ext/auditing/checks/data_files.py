@@ -165,9 +165,9 @@ def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds folders `name=value` whose name no column ever had, as logical or physical name.
 
-    A kept file is still in its folder after its columns have changed. Columns from before the
-    oldest version of the log are unknown, and files of another table, as in a CLONE, are not
-    compared.
+    A kept file is still in its folder after its columns have changed. The check finds nothing if
+    the log starts at a checkpoint, or if an operation is CLONE or unknown: folders may then have
+    names that the log lacks.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta itself ignores folders.

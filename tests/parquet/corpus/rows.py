@@ -66,7 +66,7 @@ DAY = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=timezone.utc)
 
 
 def row(number: int) -> dict[str, Any]:
-    """Returns a row with every column. Nulls are in every column except `p_row`."""
+    """Returns a row. Every fifth row has only `p_row`; Arrow makes its other columns null."""
     empty = number % 5 == 4
     instant = DAY + timedelta(hours=number, microseconds=number)
     found: dict[str, Any] = {

@@ -39,9 +39,9 @@ public final class DeltaConfiguration {
   }
 
   /**
-   * Throws if a plan uses Delta tables in a session without Delta's catalog or a catalog that
-   * delegates to it. Some statements would work and others bypass Delta: Spark sets properties of
-   * such a table in its own catalog only.
+   * Throws if a plan uses Delta tables and the session catalog is Spark's own. Some statements
+   * would work and others bypass Delta: Spark sets properties of such a table in its own catalog
+   * only.
    */
   static void requireCatalog(SparkSession session, LogicalPlan plan) {
     if (!session.conf().get(CATALOG, BUILT_IN).equalsIgnoreCase(BUILT_IN)) {

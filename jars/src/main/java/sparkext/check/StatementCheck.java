@@ -44,7 +44,10 @@ public final class StatementCheck extends Rule<LogicalPlan> {
     return plan;
   }
 
-  /** Throws if the plan sets a property that only Delta may set, or bypasses Delta's catalog. */
+  /**
+   * Throws if the plan names the flag, names the feature in CREATE TABLE LIKE, or uses Delta tables
+   * while the session catalog is Spark's own.
+   */
   static void refuse(SparkSession session, LogicalPlan plan) {
     PropertyCheck.refuse(plan);
     DeltaConfiguration.requireCatalog(session, plan);

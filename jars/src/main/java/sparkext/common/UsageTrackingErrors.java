@@ -154,7 +154,7 @@ public final class UsageTrackingErrors {
         .exception();
   }
 
-  /** The start of a session failed. An error with a condition is returned unchanged. */
+  /** The start of a session failed. A {@link UsageTrackingException} is returned unchanged. */
   public static UsageTrackingException startFailed(String version, Throwable failure) {
     return failure instanceof UsageTrackingException refused
         ? refused

@@ -37,9 +37,8 @@ public record CommitActions(List<Action> actions, String problem) {
   }
 
   /**
-   * Reads the lines of a commit that are wanted.
-   *
-   * @throws UsageTrackingException a failure of the storage
+   * Reads the lines of a commit that are wanted. If the storage fails, this method throws the
+   * {@code IOException} of the storage, although its signature does not declare it.
    */
   public static CommitActions of(
       Path commit, Configuration configuration, Predicate<String> isWanted) {

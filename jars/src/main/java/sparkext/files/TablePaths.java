@@ -16,8 +16,9 @@ import org.apache.spark.sql.delta.util.DeltaFileOperations;
  * @param table the folder of the table
  */
 public record TablePaths(Path table) {
-  /** Paths in which URL encoding changes nothing. */
-  private static final Pattern PLAIN = Pattern.compile("[\\w.=-][\\w.=/-]*");
+  /** Paths below the table in which URL encoding changes nothing. */
+  private static final Pattern PLAIN =
+      Pattern.compile("(?!(?:.*/)?\\.\\.(?:/|$))[\\w.=-][\\w.=/-]*");
 
   /** Returns the absolute path of a path in the log. */
   Path absolute(String path) {

@@ -49,7 +49,8 @@ public final class DeltaHooks {
    * before the first hook is woven. The bridge has no callbacks until the last hook is woven, so no
    * session has only some of the hooks.
    *
-   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
+   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
+   *     USAGE_TRACKING_DELTA_ALREADY_LOADED
    */
   public static synchronized void install() {
     try {

@@ -10,7 +10,7 @@ import java.util.stream.Stream;
  * @param self the object that the method is called on
  * @param fields the values of the fields that the hook reads
  * @param arguments the arguments of the method
- * @param result the result of the method; null before its end
+ * @param result the result of the method for {@link HookAdvice.After}; null for other advice
  * @param failure the exception of the method; null if it threw none
  */
 record HookCall(

@@ -5,6 +5,7 @@ import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.max;
 import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.xxhash64;
 
@@ -149,7 +150,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         .agg(
             expr("count(*)").as("numFiles"),
             expr("coalesce(sum(length), 0L)").as("sizeInBytes"),
-            expr("max(time)").as("newest"))
+            max("time").as("newest"))
         .head();
   }
 

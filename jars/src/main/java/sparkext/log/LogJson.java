@@ -148,8 +148,7 @@ public record LogJson(
       mentions.fail(problem);
       return new LogJson(List.of(), false, problem, mentions.all());
     }
-    boolean isTruncated =
-        last != null && !isJson(last) && isOnlyInvalidLine(last, path, configuration);
+    boolean isTruncated = last != null && !isJson(last) && hasOneInvalidLine(path, configuration);
     String problem = isTruncated && unreadLine == lastLine ? null : unread;
     return new LogJson(found, isTruncated, problem, withMentions ? mentions.all() : null);
   }
@@ -184,17 +183,15 @@ public record LogJson(
     return actions;
   }
 
-  /** Returns whether all lines before the last one are valid JSON. */
-  private static boolean isOnlyInvalidLine(String last, Path path, Configuration configuration)
+  private static boolean hasOneInvalidLine(Path path, Configuration configuration)
       throws IOException {
+    int invalid = 0;
     try (CommitLines lines = new CommitLines(path, configuration)) {
-      for (String line; (line = lines.next()) != null; ) {
-        if (!line.equals(last) && !isJson(line)) {
-          return false;
-        }
+      for (String line; (line = lines.next()) != null && invalid < 2; ) {
+        invalid += isJson(line) ? 0 : 1;
       }
     }
-    return true;
+    return invalid == 1;
   }
 
   private static boolean isJson(String line) {

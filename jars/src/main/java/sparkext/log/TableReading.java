@@ -65,8 +65,8 @@ public final class TableReading {
   }
 
   /**
-   * Returns whether the log has commits that are valid only if the table's catalog has accepted
-   * them.
+   * Returns whether staged commits follow the last version that is read here. They are valid only
+   * if the table's catalog has accepted them.
    */
   public boolean hasStagedCommits() {
     return folder.hasStagedCommits();
@@ -211,7 +211,7 @@ public final class TableReading {
         || (failed.getCause() != null && isMissingFile(failed.getCause()));
   }
 
-  /** Returns USAGE_TRACKING_UNREADABLE_LOG if Spark or Hadoop cannot read a file of the log. */
+  /** Throws USAGE_TRACKING_UNREADABLE_LOG if Spark or Hadoop cannot read a file of the log. */
   private RuntimeException asUnreadable(Exception failed) {
     FailedRead read = FailedRead.in(failed);
     if (read != null) {

@@ -79,7 +79,8 @@ public final class DataFile {
    * @param mayBeKept whether a file without renamed and dropped columns is kept
    * @param checkpoint runs before each piece of at most 16 MiB that is read, and before each part
    *     that a store copies, and may throw to end the copy
-   * @throws FileAlreadyExistsException if the target exists; it is unchanged
+   * @throws FileAlreadyExistsException if the target exists; it is unchanged. For a copy by a
+   *     store, the target must not exist
    */
   public Outcome copyTo(Path target, boolean mayBeKept, Runnable checkpoint) throws IOException {
     return onKnownStorage(() -> copy(target, mayBeKept, checkpoint));

@@ -65,11 +65,14 @@ public record StoredVector(String file, int offset, int size) implements Seriali
    */
   public static void requireNothingElse(Configuration configuration, Path file, long length)
       throws IOException {
+    if (length < FIRST) {
+      throw notOfVectors();
+    }
     try (InputFile source = new Storages(configuration).open(file, length)) {
       byte[] version = new byte[FIRST];
       source.read(0, version);
       long offset = FIRST;
-      while (version[0] == VERSION && offset + FRAME <= length) {
+      while (offset + FRAME <= length) {
         int size = readInt(source, offset);
         if (size < 0 || size > length - offset - FRAME) {
           break;
@@ -77,10 +80,14 @@ public record StoredVector(String file, int offset, int size) implements Seriali
         readRest(source, offset, size);
         offset += FRAME + (long) size;
       }
-      if (offset != length) {
-        throw new UnreadableFileException("it is not a file of deletion vectors");
+      if (version[0] != VERSION || offset != length) {
+        throw notOfVectors();
       }
     }
+  }
+
+  private static UnreadableFileException notOfVectors() {
+    return new UnreadableFileException("it is not a file of deletion vectors");
   }
 
   private static byte[] readRest(InputFile source, long offset, int size) throws IOException {

@@ -60,7 +60,7 @@ public final class ProcessSettings {
   /**
    * Returns how long a call may take, the start of the process included.
    *
-   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING
+   * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE, USAGE_TRACKING_INVALID_SETTING
    */
   static long timeoutMillis() throws UsageTrackingException {
     return TIMEOUT.millis(conf());

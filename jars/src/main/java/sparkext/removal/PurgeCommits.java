@@ -83,7 +83,7 @@ final class PurgeCommits {
    * Removes copies that no commit contains, after the statement has failed.
    *
    * @return the failure, or USAGE_TRACKING_FAILED_AFTER_COMMIT with it if Delta has committed every
-   *     copy that it received
+   *     copy that it received; always the failure after {@link #fail} or a conflict
    */
   Throwable end(Throwable failure) {
     Throwable[] described = {failure};

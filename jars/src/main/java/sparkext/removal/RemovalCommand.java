@@ -38,7 +38,8 @@ public final class RemovalCommand {
    * @param arguments of its method {@code run}
    * @return whether the removal was committed; if not, written files are removed, and Delta must
    *     rewrite the table
-   * @throws UsageTrackingException if the rules fail or a file cannot be read; the statement fails
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING, or as {@link RemovalRounds#run};
+   *     the statement fails
    */
   public static boolean commit(Object command, Object[] arguments) {
     SparkSession session = (SparkSession) arguments[0];
@@ -57,7 +58,8 @@ public final class RemovalCommand {
    * footers.
    *
    * @return null if the removal would be metadata only, or Delta would rewrite all files
-   * @throws UsageTrackingException as {@link #commit}
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING;
+   *     USAGE_TRACKING_UNREADABLE_DATA_FILE; a failure of the rules
    */
   public static CountedFiles count(SparkSession session, Snapshot snapshot) {
     Optional<ColumnPlan> plan =

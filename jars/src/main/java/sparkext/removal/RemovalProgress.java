@@ -27,7 +27,7 @@ public final class RemovalProgress implements AutoCloseable {
 
   /**
    * Returns the number of the round, and how many files and bytes the round has still to copy;
-   * empty if no files are being copied.
+   * empty before the first round and after the removal.
    *
    * @param tag of the Spark jobs of a statement
    */

@@ -94,7 +94,10 @@ final class RemovalRounds {
     return isCommitted;
   }
 
-  /** Returns an error with a condition for a failure without one. */
+  /**
+   * Returns the error of the statement for a failure. After the commit, this is
+   * USAGE_TRACKING_FAILED_AFTER_COMMIT; other failures with a condition are unchanged.
+   */
   private Throwable described(Throwable failure) {
     if (commit.version().isPresent()) {
       return UsageTrackingErrors.failedAfterCommit(

@@ -20,8 +20,9 @@ import sparkext.files.FileJob;
 record RoundFailures(
     Map<String, FileJob.TaskResult> unreadable, Set<String> notRewritten, Exception failure) {
   /**
-   * Throws the failure of a file that is live and has the same deletion vector. A file that another
-   * writer removed, or its earlier vector, may be deleted already.
+   * Throws the failure of a file that is live and has the same deletion vector, or of a rewrite
+   * whose files are all live. A file that another writer removed, or its earlier vector, may be
+   * deleted already.
    */
   void throwIfLive(Collection<AddFile> files) {
     if (unreadable.isEmpty() && failure == null) {

@@ -22,7 +22,8 @@ import sparkext.wire.Relation;
  */
 record FoundTables(StructType columns, List<LogicalPlan> relations, Callable<Relation> answer) {
   /**
-   * Calls a function. PySpark gets any exception as an AnalysisException.
+   * Calls a function. PySpark gets any exception as an AnalysisException, except an interrupt or a
+   * cancelled job.
    *
    * @param function its name, for the text of an error
    */

@@ -34,7 +34,8 @@ import sparkext.common.UsageTrackingException;
  * The tables that a catalog lists in a schema, or in all schemas, and whether they are Delta
  * tables.
  *
- * <p>The information is from the catalog. No file of a table is read.
+ * <p>The information is from the catalog. With Delta's catalog, no file of a table is read. Another
+ * catalog's {@code loadTable} may read some, such as for Delta's Kernel connector.
  */
 final class ListedTables {
   private static final String PROVIDER = "provider";

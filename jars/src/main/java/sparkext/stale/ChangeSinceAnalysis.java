@@ -52,8 +52,9 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
   }
 
   /**
-   * Throws if a column was dropped, if another column has its name, or if the order of columns
-   * changed: MERGE inserts by position.
+   * Throws if the analysed plan cannot read the files, or if another column has a column's name. A
+   * top-level column that was added, dropped, renamed or moved is refused too: MERGE inserts by
+   * position.
    */
   void requireMergeable() {
     require(

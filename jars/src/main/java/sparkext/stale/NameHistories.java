@@ -135,7 +135,8 @@ final class NameHistories {
   /**
    * Returns the history from a version to the version of a reader.
    *
-   * @return empty if the table did not change, or if column mapping was never removed
+   * @return empty if the table did not change, or if its protocol excludes an earlier removal of
+   *     column mapping
    */
   static Optional<NameHistory> until(SnapshotDescriptor reader, long start) {
     if (start >= reader.version() || !mayHaveRemovedMapping(reader.protocol())) {
@@ -153,8 +154,8 @@ final class NameHistories {
   /**
    * Returns the table at a version.
    *
-   * @throws org.apache.spark.sql.delta.DeltaStreamingColumnMappingSchemaIncompatibleException the
-   *     log does not contain the version any more
+   * @throws org.apache.spark.sql.delta.DeltaAnalysisException
+   *     DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT, if the version cannot be read
    */
   static Snapshot snapshotAt(DeltaLog log, long version) {
     try {

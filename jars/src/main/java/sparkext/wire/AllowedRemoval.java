@@ -11,8 +11,8 @@ import sparkext.parquet.ColumnPlan;
  * The answer to {@link Question.Removal}: how a table may remove column mapping.
  *
  * @param isFree whether metadata alone suffices
- * @param plan the plan for the columns in the files; empty if the removal is metadata only, or if
- *     column mapping is off
+ * @param plan the plan for the columns in the files; empty if the removal is metadata only, if
+ *     column mapping is off, or if nothing is copied
  */
 public record AllowedRemoval(boolean isFree, Optional<ColumnPlan> plan) {
   @JsonCreator

@@ -101,7 +101,7 @@ class DeltaBuildTest {
   }
 
   @Test
-  void deltaWithoutAKnownMarkIsAccepted() throws IOException {
+  void deltaWithoutAKnownMarkNamesNoSpark() throws IOException {
     assertThat(spark("createIncrementalExecution", "()V")).isEmpty();
     assertThat(spark("createIncrementalExecution", "(IIIIIIIILnew/Metadata;)V")).isEmpty();
     assertThat(spark("other", "()V")).isEmpty();

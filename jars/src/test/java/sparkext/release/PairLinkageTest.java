@@ -47,7 +47,7 @@ class PairLinkageTest {
   }
 
   @Test
-  void ourClassesImplementAllAbstractMethods() throws IOException {
+  void classesThatAdaptToNoReleaseImplementAllAbstractMethods() throws IOException {
     assertThat(linkage(Linkage::isOfSparkOrDelta).unimplemented(Shims.others())).isEmpty();
   }
 
