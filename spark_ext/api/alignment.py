@@ -14,6 +14,7 @@ from spark_ext.removal.alignment import (
     marking_statement,
     remaining_statements,
     removing_statement,
+    tracking_statement,
 )
 from spark_ext.removal.stages import NOTHING, removal_statement
 from spark_ext.removal.survey import SurveyedTable
@@ -118,10 +119,11 @@ def align(
         NotMappedError: USAGE_TRACKING_NOT_MAPPED.
         ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST.
         CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES.
-        AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if the next statement has
-            already run in this call, or if another writer removed column mapping meanwhile.
+        AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if another writer undid a
+            statement of this call, or removed column mapping meanwhile.
     """
     done: list[StatementResult] = []
+    ran: set[str] = set()
     removed: _Removal | None = None
     mode: str | None = None
     while True:
@@ -137,15 +139,29 @@ def align(
             if done[-1].statement != removal_statement(row.table):
                 raise AlignmentConflictError(table=row.table, statement=marking) from None
             # Another call has ended and unset the property before this call removed mapping.
+            ran.add(marking)
             done.append(run(marking, row.version, None))
             continue
         if dry_run or not remaining:
             return _alignment(row, removed, done, remaining)
-        if remaining[0] in (result.statement for result in done):
+        if _has_former_flag(row, done):
+            ran.clear()
+        if remaining[0] in ran:
             raise AlignmentConflictError(table=row.table, statement=remaining[0])
+        ran.add(remaining[0])
         removal = _removal(row) if remaining[0] == removing_statement(row) else None
         done.append(run(remaining[0], row.version, removal))
         removed = removal or removed
+
+
+def _has_former_flag(row: SurveyedTable, done: list[StatementResult]) -> bool:
+    """Returns whether tracking set the flag to `true`, as the untracked table had a flag already.
+
+    Then every statement has to run again: DROP FEATURE deletes this flag.
+    """
+    tracking = tracking_statement(row.table)
+    tracked = [result.version_after for result in done if result.statement == tracking]
+    return row.has_dropped_or_renamed is True and tracked == [row.version]
 
 
 def _alignment(

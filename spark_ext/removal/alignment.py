@@ -68,6 +68,14 @@ def marking_statement(name: str, mode: str) -> str:
     return set_statement(name, {ALIGNING: mode})
 
 
+def tracking_statement(name: str) -> str:
+    """Returns the statement that tracks a table and enables column mapping in one commit.
+
+    So no other writer maps the table before the table is tracked.
+    """
+    return set_statement(name, TRACKED | {COLUMN_MAPPING_MODE: MODE_NAME})
+
+
 def removing_statement(row: SurveyedTable) -> str:
     """Returns the statement of an alignment that removes column mapping."""
     return unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE)
@@ -83,12 +91,10 @@ def _removing(row: SurveyedTable) -> tuple[str, ...]:
 
 
 def _tracking(row: SurveyedTable) -> tuple[str, ...]:
-    mapped = {COLUMN_MAPPING_MODE: MODE_NAME}
     if row.has_dropped_or_renamed is False:
-        return (set_statement(row.table, mapped),)
-    # In one commit, so that no writer maps the table before the table is tracked.
-    tracked = set_statement(row.table, TRACKED | mapped)
-    return (drop_statement(row.table), tracked) if row.tracked else (tracked,)
+        return (set_statement(row.table, {COLUMN_MAPPING_MODE: MODE_NAME}),)
+    tracking = tracking_statement(row.table)
+    return (drop_statement(row.table), tracking) if row.tracked else (tracking,)
 
 
 def _end(name: str) -> tuple[str, ...]:

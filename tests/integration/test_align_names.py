@@ -40,6 +40,7 @@ from tests.support.releases import LIKE_TAKES_PATHS
 from tests.support.removal import (
     removal_of,
 )
+from tests.support.table_log import FLAG
 from tests.support.variants import in_matrix
 
 ALIGNING = "sparkext.columnMapping.aligning"
@@ -188,6 +189,23 @@ def test_table_whose_name_delta_reserves_is_aligned(spark: SparkSession, tmp_pat
 
     results = [*aligned.tables, *untracked.tables]
     assert [(each.outcome, each.error) for each in results] == [("DONE", None)] * 2
+
+
+@pytest.mark.broken_table("flag_without_feature")
+@pytest.mark.parametrize("flag", ["false", *in_matrix("true")])
+def test_untracked_table_with_a_flag_is_aligned_in_one_call(table: Table, flag: str) -> None:
+    """Tracking makes such a flag `true`, and only DROP FEATURE deletes it."""
+    misled(table, NAME_MODE)
+    table.log.append_properties({FLAG: flag})
+    before = ids(table)
+
+    result = align(table)
+
+    assert result.aligned
+    assert [statement.count("DROP FEATURE") for statement in done(result)].count(1) == 1
+    assert_aligned(table, before)
+    assert table.selected("id, town, city, s") == ROWS
+    assert [count.num_files for count in (result.kept, result.copied) if count] == [0, 2]
 
 
 def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:
