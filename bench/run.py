@@ -50,7 +50,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(BENCHES))
     parser.add_argument("--proof", action="store_true", help="find broken tables on the local disk")
     options = parser.parse_args()
-    chosen = options.parts or list(BENCHES)
+    chosen = list(dict.fromkeys(options.parts or BENCHES))
     PROOF.is_wanted = options.proof
     print(machine())
     folder = Path(tempfile.mkdtemp(prefix="spark-ext-bench-"))

@@ -124,6 +124,7 @@ def align(
     """
     done: list[StatementResult] = []
     ran: set[str] = set()
+    is_again = False
     removed: _Removal | None = None
     mode: str | None = None
     while True:
@@ -144,24 +145,16 @@ def align(
             continue
         if dry_run or not remaining:
             return _alignment(row, removed, done, remaining)
-        if _has_former_flag(row, done):
-            ran.clear()
+        if row.has_dropped_or_renamed and tracking_statement(row.table) in ran and not is_again:
+            # The untracked table had a flag, or another writer has renamed or dropped a column. The
+            # removal and tracking run once more, with a DROP FEATURE that deletes the flag.
+            ran, is_again = set(), True
         if remaining[0] in ran:
             raise AlignmentConflictError(table=row.table, statement=remaining[0])
         ran.add(remaining[0])
         removal = _removal(row) if remaining[0] == removing_statement(row) else None
         done.append(run(remaining[0], row.version, removal))
         removed = removal or removed
-
-
-def _has_former_flag(row: SurveyedTable, done: list[StatementResult]) -> bool:
-    """Returns whether tracking set the flag to `true`, as the untracked table had a flag already.
-
-    Then every statement has to run again: DROP FEATURE deletes this flag.
-    """
-    tracking = tracking_statement(row.table)
-    tracked = [result.version_after for result in done if result.statement == tracking]
-    return row.has_dropped_or_renamed is True and tracked == [row.version]
 
 
 def _alignment(

@@ -62,12 +62,10 @@ class DroppedColumns(Rendered):
 
     def _summary(self) -> str:
         dropped = [column for column in self.columns if name_of(column) != _NO_COLUMN]
-        remaining = sum(not column.gone for column in dropped)
-        summary = "no dropped column"
-        if dropped:
-            found = f"{remaining} not gone" if remaining else "all gone"
-            summary = f"{len(dropped)} dropped, {found}"
-        return summary if len(dropped) == len(self.columns) else f"{summary}, {_NO_COLUMN}"
+        if not dropped:
+            return "no dropped column" + (f", {_NO_COLUMN}" if self.columns else "")
+        left = sum(not column.gone for column in dropped)
+        return f"{len(dropped)} dropped, " + ("all gone" if left == 0 else f"{left} not gone")
 
     def _steps(self) -> list[tuple[Any, ...]]:
         return [

@@ -79,7 +79,8 @@ class NamedTable:
         """Returns the stages of a removal.
 
         Raises:
-            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if a stage is missing.
+            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the stages are not
+                `STAGES`, or if a column is missing.
         """
         arguments = ("true",) if exact else ()
         rows = self.answer("column_mapping_removal", *arguments).collect()

@@ -30,8 +30,8 @@ def dropped_columns(folder: TableFolder) -> tuple[DroppedColumn, ...]:
 
     Each column in a dropped struct has a separate row. A column that is in files but in no schema
     has one row, with its topmost physical path. A restored column was not dropped: RESTORE restored
-    it, or a column has its former id and physical name. If no column is known to be dropped and
-    some files cannot be read, one row without names reports this.
+    it, or a column has its former id and physical name. If there is no such row and some files
+    cannot be read, one row without names reports this.
 
     Returns:
         The rows, the last dropped column first, then columns that no schema contains. Empty if the

@@ -143,7 +143,7 @@ class NameResolver:
         """Returns the candidates that had a name when a file may have been written.
 
         The values of `candidates` are the first versions of that name. If no candidate had the name
-        at the version `under`, the column is unknown. Without `under`, returns all candidates, and
+        by the version `under`, the column is unknown. Without `under`, returns all candidates, and
         an unknown column too if a column older than the log may have had the name.
         """
         oldest = self.states[0].version

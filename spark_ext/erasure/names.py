@@ -42,7 +42,7 @@ class NamesBeforeHistory:
         return tuple(dict.fromkeys([*self.former.get(column, ()), *column.paths, *physical]))
 
     def add_former(self, column: Lifetime, *paths: Path) -> None:
-        """Adds paths of a column, oldest first."""
+        """Adds paths that a column had before the known history."""
         known = (*self.former[column], *column.paths)
         self.former[column] += [path for path in paths if path not in known]
 
@@ -169,7 +169,8 @@ def _path(name: Any) -> Path:
 
 
 def _in_schemas(folder: TableFolder) -> Iterator[tuple[Column, int | None]]:
-    for files in folder.log_files:
+    """Yields the columns of the schemas in files of the log, with their versions, newest first."""
+    for files in sorted(folder.log_files, key=lambda files: files.version or 0, reverse=True):
         for text in files.schemas:
             metadata = actions.metadata({"schemaString": text})
             if metadata is not None and metadata.schema is not None:

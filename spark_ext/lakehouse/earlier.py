@@ -17,7 +17,7 @@ class EarlierColumn:
 
     Args:
         path: The last path, quoted for SQL. Columns that only files had are omitted.
-        former_paths: The earlier paths, oldest first.
+        former_paths: The earlier paths.
         physical_path: The path in data files, quoted for SQL.
         id: The column id; None if the column has none.
         version: The version that dropped the column, or the version of a name in the log; None if

@@ -39,7 +39,7 @@ class DroppedColumn:
 
     Args:
         path: The last path of the column, quoted for SQL; None if only files contain the column.
-        former_paths: The earlier paths of the column, oldest first.
+        former_paths: The earlier paths of the column.
         physical_path: The path of the column in data files and statistics, quoted for SQL; None if
             no column is known, and some files may contain one.
         id: The column id; None if the column has none.

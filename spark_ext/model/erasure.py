@@ -24,7 +24,7 @@ IN_SCHEMA: Final = "SCHEMA"
 
 @dataclass(frozen=True)
 class FilesRead:
-    """The files of one kind that were read.
+    """The existing files of one kind, including those that cannot be read.
 
     Args:
         kind: `live`, `removed`, `changeData` or `untracked` for data files; `commit`,
@@ -44,8 +44,8 @@ class LiveColumn:
 
     Args:
         path: The path, quoted for SQL.
-        former_paths: The earlier paths, oldest first.
-        physical_path: The path in data files, quoted for SQL.
+        former_paths: The earlier paths.
+        physical_path: The path in data files if column mapping is on, quoted for SQL.
         id: The column id; None if the column has none.
     """
 
@@ -64,7 +64,8 @@ class NameInLog:
         version: The version of the commit. If the source is `SCHEMA`, the newest version of the
             files that contain the name; None if their names contain no version.
         timestamp: The time of the commit in the time zone of this process; None for a file.
-        source: `DROP COLUMNS` or `RENAME COLUMN`, if a commit of that operation contains the name.
+        source: `DROP COLUMNS` or `RENAME COLUMN`, if a commit of that operation contains the name,
+            or the name of a dropped struct above it.
             `SCHEMA`, if only an older file of the log has a schema with the name: the column was
             dropped, or was renamed and has another physical name now.
     """
@@ -81,9 +82,9 @@ class ColumnErasure:
 
     Args:
         verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if a file has its
-            data; `UNKNOWN`, if an unreadable file or an ambiguous name may belong to the column;
-            `ERASED`, if the table had the column, and no data remains; `NEVER_HAD`, if no version
-            since `oldest_version` has the column.
+            data; `UNKNOWN`, if an unreadable file or schema may have the column, or if files or
+            older schemas have a column that may be it; `ERASED`, if the table had the column, and
+            no data remains; `NEVER_HAD`, if no version since `oldest_version` has the column.
         column: The requested name or shell pattern; None for every dropped column.
         table_id: The id in the table's metadata.
         location: The path of the table.
@@ -91,24 +92,25 @@ class ColumnErasure:
             shallow clone, or the folder of the files if no log is visible there.
         version: The newest version.
         timestamp: The time when the files were read, in the time zone of this process.
-        oldest_version: The oldest version whose schema the log has. If it is 0, the log has every
-            schema of the table.
+        oldest_version: The version since which the log has every schema. Some files of the log may
+            have older schemas.
         oldest_timestamp: The time of that version; None if it is not known.
         live_columns: Columns of the newest version that have, or had, the name.
         columns: The dropped columns that had the name, and the columns in files that may have had
-            it because no schema contains their names. If there are no such columns and some files
-            cannot be read, one row without names.
+            it because it is not known which columns they are. If there are no such columns and
+            some files cannot be read, one row without names.
         names_in_log: Names that match, and that no schema of the known history contains.
         unnamed_columns: Physical paths of columns in files or statistics that may have had the
-            name. No schema of the log contains these paths.
+            name. It is not known which columns had these paths when the files were written.
         unknown_files: The number and the size of the data files that cannot be read.
         unknown_log_files: The number of files in the log's folder that cannot be read, and of
             commits with texts that are older than every known schema.
-        unknown_schemas: The number of versions whose schema cannot be read.
-        forgotten_ids: The number of column ids that the table assigned and that no schema of the
-            log has. These columns, elements, keys and values were dropped before `oldest_version`.
+        unknown_schemas: The number of versions that change metadata or protocol, and whose schema
+            cannot be read.
+        forgotten_ids: The number of column ids that the table assigned and that no schema since
+            `oldest_version` has. These columns, elements, keys and values were dropped before it.
             None without column mapping, or if the table's highest column id is unknown.
-        files_read: The files that were read, by kind.
+        files_read: The existing files by kind, including those that cannot be read.
     """
 
     verdict: str

@@ -11,7 +11,7 @@ from spark_ext.model.metadata import CommitContext, TableMetadata
 def refuse_flag_default(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Refuses to create a table if the session sets a default for the flag.
+    """Refuses to create or replace a table if the session sets a default for the flag.
 
     Delta copies the default into the new table's properties. No later rule could distinguish the
     default from the flag of a CLONE.

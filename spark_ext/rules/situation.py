@@ -71,8 +71,8 @@ def is_tracked(old: TableMetadata, new: TableMetadata, commit: CommitContext) ->
 def arrives_mapped(commit: CommitContext) -> bool:
     """Returns whether any proposed column has an id or a physical name.
 
-    This is true for columns of CLONE, RESTORE, CONVERT and LIKE, and for every change that keeps
-    columns of a mapped table.
+    This may be true for columns of CLONE, RESTORE, CONVERT and LIKE, and is true for every change
+    that keeps columns of a mapped table.
     """
     return any(
         has_physical_name(field) or has_column_id(field)

@@ -60,7 +60,7 @@ class TestRefusals:
 
     @COMPARISON
     @given(table=MAPPED_TABLES, other=strategies.schemas())
-    def test_unknown_columns_are_refused_by_both(
+    def test_columns_of_another_schema_have_the_same_outcome_in_both(
         self, delta: DeltaFunctions, table: TableMetadata, other: Schema
     ) -> None:
         ours = outcome(create_physical_schema, other, table.schema, "name")
@@ -74,7 +74,7 @@ class TestRefusals:
 
     @COMPARISON
     @given(table=MAPPED_TABLES.flatmap(strategies.faulty))
-    def test_incompletely_mapped_columns_are_refused_by_both(
+    def test_faulty_mapping_has_the_same_outcome_in_both(
         self, delta: DeltaFunctions, table: TableMetadata
     ) -> None:
         ours = outcome(create_physical_schema, table.schema, table.schema, "name")

@@ -194,7 +194,7 @@ def test_table_whose_name_delta_reserves_is_aligned(spark: SparkSession, tmp_pat
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.parametrize("flag", ["false", *in_matrix("true")])
 def test_untracked_table_with_a_flag_is_aligned_in_one_call(table: Table, flag: str) -> None:
-    """Tracking makes such a flag `true`, and only DROP FEATURE deletes it."""
+    """A change of such a table makes the flag `true`, and only DROP FEATURE deletes it."""
     misled(table, NAME_MODE)
     table.log.append_properties({FLAG: flag})
     before = ids(table)
@@ -206,6 +206,7 @@ def test_untracked_table_with_a_flag_is_aligned_in_one_call(table: Table, flag: 
     assert_aligned(table, before)
     assert table.selected("id, town, city, s") == ROWS
     assert [count.num_files for count in (result.kept, result.copied) if count] == [0, 2]
+    assert result.num_files == 2
 
 
 def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:

@@ -33,7 +33,7 @@ class Proxy:
         self.server = urlsplit(server).netloc
         self.delay = delay  # seconds for each request
         self.slow = 5.0  # seconds for a request with `Harm.SLOW`
-        # Errors of the proxy itself; tests assert that there are none
+        # Errors of the proxy itself; `close` asserts that there are none
         self.errors: list[BaseException | None] = []
         self._requests: list[Request] = []
         self._faults: list[Fault] = []
@@ -211,7 +211,7 @@ class _Connection(BaseHTTPRequestHandler):
         return self._up.getresponse()
 
     def _send_half(self, request: Request) -> None:
-        """Forwards half of the client's body, then closes both connections."""
+        """Forwards half of the body, but none of a chunked body, then closes both connections."""
         self._send_head(request)
         half = int(self.headers.get("content-length", "0")) // 2
         for piece in self._pieces(request, half):

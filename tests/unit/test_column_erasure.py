@@ -297,12 +297,13 @@ def test_unreadable_schema_before_the_known_history_makes_the_answer_unknown() -
 def test_older_file_of_the_log_names_the_column_in_its_schema() -> None:
     whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
     older = logged("other", version=0, under=None, schemas=(json.dumps(BOTH.schema),))
+    newer = replace(older, version=1)
 
-    found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
+    found = asked(folder(cleaned_up(whole, 2), log_files=(older, newer)))
 
     # The column may be renamed, and have another physical name after column mapping was removed.
     assert found.verdict == "UNKNOWN"
-    assert found.names_in_log == (NameInLog("b", 0, None, "SCHEMA"),)
+    assert found.names_in_log == (NameInLog("b", 1, None, "SCHEMA"),)
     drop = forgotten(log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE)), 1, columns='["b"]')
     assert asked(folder(drop, log_files=(older,))).verdict == "ERASED"
 

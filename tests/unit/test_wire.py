@@ -93,7 +93,7 @@ class TestParseMetadataChange:
         named = refusal.value.params["path"].removeprefix("$.")
         assert path.startswith(named)
 
-    def test_every_field_is_read(self) -> None:
+    def test_old_metadata_and_commit_facts_are_read(self) -> None:
         request = parse_metadata_change(json.dumps(REQUEST))
 
         assert request.old == TableMetadata(struct({"a": ""}), {"k": "v", "l": "v"})

@@ -137,7 +137,7 @@ def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Pro
 
 @check(NEXT_CHANGE + 50)
 def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds a `_last_checkpoint` that names a version without a complete checkpoint.
+    """Finds a `_last_checkpoint` that names no version, or one without a complete checkpoint.
 
     Source:
         Protocol, "Last Checkpoint File".

@@ -186,7 +186,7 @@ record LogFolder(
         } catch (FileNotFoundException replaced) {
           return null; // a writer replaces the file at this moment
         } catch (JsonProcessingException broken) {
-          return NO_VERSION; // readers ignore the file
+          return NO_VERSION; // Delta ignores the file
         }
       }
     }

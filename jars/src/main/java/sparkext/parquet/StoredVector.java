@@ -71,6 +71,9 @@ public record StoredVector(String file, int offset, int size) implements Seriali
     try (InputFile source = new Storages(configuration).open(file, length)) {
       byte[] version = new byte[FIRST];
       source.read(0, version);
+      if (version[0] != VERSION) {
+        throw notOfVectors();
+      }
       long offset = FIRST;
       while (offset + FRAME <= length) {
         int size = readInt(source, offset);
@@ -80,7 +83,7 @@ public record StoredVector(String file, int offset, int size) implements Seriali
         readRest(source, offset, size);
         offset += FRAME + (long) size;
       }
-      if (version[0] != VERSION || offset != length) {
+      if (offset != length) {
         throw notOfVectors();
       }
     }

@@ -6,7 +6,10 @@ import java.io.InterruptedIOException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.util.functional.CallableRaisingIOE;
 
-/** Lets one thread of a task at a time use large buffers, so that the task's memory suffices. */
+/**
+ * Lets one thread at a time use large buffers, so that the task's memory suffices. A task has one
+ * lock for its own copies of large files, and one for each bucket whose store copies ranges.
+ */
 public final class BufferLock {
   private final ReentrantLock turn = new ReentrantLock();
 

@@ -68,7 +68,7 @@ final class NameParts {
     return List.copyOf(parts);
   }
 
-  /** Returns the name of parts, with backticks only if the parser requires them. */
+  /** Returns the name of parts, with backticks only where a parser may require them. */
   static String name(List<String> parts) {
     return parts.stream()
         .map(part -> isPlain(part) ? part : QuotingUtils.quoteIdentifier(part))

@@ -9,7 +9,7 @@ import sparkext.common.UsageTrackingException;
  * The reason why a table could not be read.
  *
  * @param condition of the error or of its cause; the class of the error if there is none
- * @param message of the error
+ * @param message of the error or cause with the condition; the text of the error if there is none
  */
 record TableFailure(String condition, String message) {
   /** Some messages contain a plan or a stack trace. */

@@ -104,8 +104,8 @@ final class NameHistories {
    * @param end the metadata of the later version, if the caller knows it
    * @param start returns the table at the first version; called only if the table changed since
    * @return empty if the table did not change
-   * @throws org.apache.spark.sql.delta.DeltaIllegalStateException a commit is missing
-   * @throws UsageTrackingException a failure of the storage
+   * @throws org.apache.spark.sql.delta.DeltaIllegalStateException a commit is missing. A failure of
+   *     the storage is thrown as it is, although the signature does not declare it
    */
   static Optional<NameHistory> since(
       DeltaLog log, long version, long last, Optional<Metadata> end, Supplier<State> start) {

@@ -17,8 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Tests that an installation has the members that our classes name. {@code make test-matrix} names
- * the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
+ * Tests that an installation has the members that our classes name. {@code make test-java} and
+ * {@code make test-pairs} name the jars of Spark and of one Delta in the system property {@code
+ * sparkext.pair}.
  */
 @EnabledIfSystemProperty(named = PairLinkageTest.PAIR, matches = ".+")
 class PairLinkageTest {
@@ -63,7 +64,7 @@ class PairLinkageTest {
     return name.substring(name.lastIndexOf('-') + 1, name.length() - ".jar".length());
   }
 
-  /** Returns the jars of Spark, then the jars of Delta. */
+  /** Returns the jars of Spark, then the jar of Delta. */
   private static List<Path> pair() {
     return Stream.of(System.getProperty(PAIR).split(File.pathSeparator)).map(Path::of).toList();
   }
