@@ -198,6 +198,24 @@ def test_align_raises_when_another_writer_undoes_a_step() -> None:
     assert refused.value.params == {"table": "t", "statement": REMOVE_MAPPING}
 
 
+def test_align_tracks_a_second_time_when_the_first_commit_has_the_flag_true() -> None:
+    first = (at("name", None), at("name", None, aligning="name"), at("none", None, aligning="name"))
+    flagged = at("name", True, column="1 a", aligning="name")
+    again = (flagged, at("none", True, aligning="name"), at("none", None, aligning="name"))
+
+    # Other writers may commit rows between the commit and the next reading.
+    flagged_later = replace(flagged, version=70)
+    for tracked in (flagged, flagged_later):
+        result, ran = run_through(
+            *first, tracked, *again[1:], replace(ALIGNED, aligning="name"), ALIGNED
+        )
+
+        assert ran == [BEGIN, REMOVE_MAPPING, TRACK, REMOVE_MAPPING, DROP, TRACK, END]
+        assert result.aligned
+    with pytest.raises(AlignmentConflictError):
+        run_through(*first, *again, flagged)
+
+
 def test_align_continues_when_another_call_has_ended() -> None:
     """The other call has unset the property that marks the table."""
     result, ran = run_through(
