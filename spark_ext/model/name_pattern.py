@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,6 +11,9 @@ from functools import cached_property
 from unicodedata import normalize
 
 from spark_ext.model.schema import INNER, Path, path_of, quoted
+
+# SQL allows blanks around a dot outside of backticks.
+_DOT = re.compile(r"(`(?:[^`]|``)*`)|\s*\.\s*")
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class NamePattern:
 
     @cached_property
     def _parts(self) -> tuple[str, ...]:
-        return tuple(map(_folded, path_of(self.text.strip())))
+        text = _DOT.sub(lambda found: found[1] or ".", self.text.strip())
+        return tuple(map(_folded, path_of(text)))
 
     @cached_property
     def _of_table(self) -> tuple[str, ...]:

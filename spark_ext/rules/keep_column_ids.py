@@ -69,10 +69,11 @@ def keep_column_ids(
 
 def _recorded(old: TableMetadata, new: TableMetadata) -> TableMetadata:
     value = new.configuration[ALIGNING]
-    highest = max_column_id(old)
-    restored = former_ids(value)
-    if restored is not None:
-        former = FormerIds(max(highest, restored.highest), restored.ids)
+    recorded = former_ids(value)
+    highest = max(max_column_id(old), recorded.highest if recorded else 0)
+    # Ids that the mapped table has recorded are outdated: a session without spark-ext mapped it.
+    if recorded is not None and value != old.configuration.get(ALIGNING):
+        former = FormerIds(highest, recorded.ids)  # of the version that RESTORE restores
     elif has_same_columns(old.schema, new.schema):
         former = FormerIds(highest, ids_of(old.schema))
     else:

@@ -120,9 +120,10 @@ def test_dropped_field_is_found_by_each_spelling(path: str, spelling: str) -> No
             for each in ("ssn", "p.ssn", "P.SSN", "`p`.ssn", "a.p.ssn", "p.element.ssn")
         ],
         *[(each, True) for each in ("a.p.element.ssn", "element.ssn", "t.a.p.ssn", "db.t.a.p.ssn")],
+        *[(each, True) for each in ("p . ssn", "`p`. `ssn`", "db.t .a.p.ssn")],
         *[(each, True) for each in ("`db`.t.a.`p`.element.ssn", "c.db.t.a.p.*", "ss[n]")],
         *[(each, False) for each in ("sn", "a.ssn", "x.p.ssn", "x.t.a.p.ssn", "`p.ssn`.x", "p")],
-        *[(each, False) for each in ("t.ssn", "`ssn", "s*n.x", "")],
+        *[(each, False) for each in ("t.ssn", "`ssn", "s*n.x", "", "`p . ssn`")],
     ],
 )
 def test_path_in_an_array_is_matched_by_its_last_parts(spelling: str, matches: bool) -> None:
