@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spark_ext.erasure.dropped_columns import counted, dropped_column, newest_first
@@ -12,8 +13,8 @@ from spark_ext.erasure.names import NamesBeforeHistory, names_before_history
 from spark_ext.erasure.traces import FoundTraces, Traces, traces
 from spark_ext.history.lifetimes import Lifetime, column_lifetimes
 from spark_ext.log.actions import LIVE as LIVE_FILE
-from spark_ext.log.actions import MISSING
-from spark_ext.log.folder import TableFolder
+from spark_ext.log.actions import MISSING, metadata
+from spark_ext.log.folder import COMMIT, TableFolder
 from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.erasure import (
@@ -29,7 +30,7 @@ from spark_ext.model.erasure import (
     NameInLog,
 )
 from spark_ext.model.name_pattern import NamePattern
-from spark_ext.model.schema import Path, path_of, quoted
+from spark_ext.model.schema import Path, lower, path_of, quoted
 
 
 def column_erasure(folder: TableFolder) -> ColumnErasure:
@@ -43,7 +44,13 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
     everywhere = traces(folder, found, lifetimes)
     names = names_before_history(folder, found, lifetimes)
     asked = _Asked(folder, names)
-    dropped = [column for column in everywhere.of if asked.is_wanted(names.of(column))]
+    inside = _paths_inside(folder)
+    dropped = [
+        column
+        for column in everywhere.of
+        if asked.is_wanted(names.of(column))
+        or (isinstance(column, UnknownColumn) and asked.is_wanted(inside[lower(column.path)]))
+    ]
     live = asked.live(lifetimes)
     unnamed = _unnamed(everywhere, dropped, found)
     rows = {
@@ -53,7 +60,9 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
     unknown = counted(everywhere.unknown_files)
     unknown_log_files = sum(files.num_files for files in everywhere.unknown_log_files)
     older = (each.metadata for each in folder.log.commits if each.version < found[0].version)
-    schemas = [*(state.metadata for state in found), *older]
+    others = (text for files in folder.log_files if files.kind != COMMIT for text in files.schemas)
+    in_others = (metadata({"schemaString": text}) for text in dict.fromkeys(others))
+    schemas = [*(state.metadata for state in found), *older, *in_others]
     unknown_schemas = sum(each is not None and each.schema is None for each in schemas)
     in_log = tuple(asked.in_log())
     may_be_renamed = any(name.source == IN_SCHEMA for name in in_log)
@@ -161,6 +170,23 @@ def _unnamed(
         for column in everywhere.of
         if isinstance(column, UnknownColumn) and column not in wanted
     ]
+
+
+def _paths_inside(folder: TableFolder) -> Mapping[Path, Sequence[Path]]:
+    """Returns the paths in files inside of each path, as the fields of a struct that no schema has.
+
+    Only the topmost column of such paths has traces.
+    """
+    in_files = (each.path for files in folder.files for each in files.columns or ())
+    in_entries = (path for files in folder.files for path in files.statistics)
+    in_log = (path for files in folder.log_files for path in files.statistics)
+    paths = {*in_files, *in_entries, *in_log}
+    parts = {path[:end] for path in paths for end in range(2, len(path) + 1)}
+    found: dict[Path, list[Path]] = defaultdict(list)
+    for path in parts:
+        for end in range(1, len(path)):
+            found[lower(path[:end])].append(path)
+    return found
 
 
 def _live(column: Lifetime, names: NamesBeforeHistory) -> LiveColumn:

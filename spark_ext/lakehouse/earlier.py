@@ -124,8 +124,9 @@ class EarlierCertificate:
 def _columns(table: Mapping[str, Any]) -> Iterator[EarlierColumn]:
     """Yields the columns that had the name, also those of certificates before."""
     erasure, earlier = table["erasure"], table["earlier"]
-    known = [column for column in erasure["columns"] if column["path"] is not None]
-    known += [{**column, "live": True} for column in erasure["liveColumns"]]
+    # A dropped column with the physical path of a live one is older than the live one.
+    known = [{**column, "live": True} for column in erasure["liveColumns"]]
+    known += [column for column in erasure["columns"] if column["path"] is not None]
     known += [
         {"path": name["path"], "version": name["version"], "live": name["source"] == IN_SCHEMA}
         for name in erasure["namesInLog"]

@@ -18,11 +18,11 @@ from spark_ext.lakehouse.erasure_results import AppliedStep, TableErasure, due_s
 from spark_ext.model.dropped import DroppedColumn, ErasureStep
 from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.model.metadata import FileCount
-from spark_ext.model.schema import path_of
+from spark_ext.model.schema import Path, lower, path_of
 from spark_ext.wire.rows import in_utc, of_row
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 Earlier = Callable[[str | None], EarlierFinding | None]
 
@@ -145,17 +145,35 @@ def _with_earlier(table: NamedTable, found: TableErasure) -> TableErasure:
 
     In files, a column without a known drop is found only if no schema contains its name. If the
     schema has the physical name of the erased column now, files may have either column, so the
-    answer is `UNKNOWN`. The same holds for a column that no certificate found as dropped: it may
-    have another name now.
+    answer is `UNKNOWN`. The same holds for a column that neither this reading nor a certificate
+    found as dropped: it may have another name now, also if a later column of the name is erased.
     """
     erasure, earlier = found.erasure, found.earlier
-    if erasure is None or erasure.verdict != NEVER_HAD:
+    if erasure is None or erasure.verdict not in (NEVER_HAD, ERASED):
         return found
     if earlier is None or erasure.version < earlier.version:
         return found
-    rows = table.answer("column_mapping").collect()
-    now = {(row["physicalName"] or row["name"]).lower() for row in rows}
-    before = [column.physical_path for column in earlier.columns]
-    hiding = tuple(path for path in before if path is not None and path_of(path)[-1].lower() in now)
-    verdict = UNKNOWN if hiding or earlier.only_live else ERASED
+    now = _physical_paths(table.answer("column_mapping").collect())
+    if erasure.verdict == NEVER_HAD:
+        names = {path[-1] for path in now}
+        before = [column.physical_path for column in earlier.columns]
+        hiding = tuple(each for each in before if each and lower(path_of(each))[-1] in names)
+    else:
+        # The log shows a drop. It may be that of a later column with the name.
+        before = [column.physical_path for column in earlier.columns if column.live]
+        hiding = tuple(each for each in before if each and lower(path_of(each)) in now)
+    with_this_reading = _finding(found)
+    may_be_renamed = with_this_reading is not None and bool(with_this_reading.only_live)
+    verdict = UNKNOWN if hiding or may_be_renamed else ERASED
     return replace(found, erasure=replace(erasure, verdict=verdict, unnamed_columns=hiding))
+
+
+def _physical_paths(rows: Iterable[Row]) -> set[Path]:
+    """Returns the paths in files of the columns in an answer of `column_mapping`, in lower case."""
+    found: dict[Path, Path] = {}
+    for row in rows:
+        path = path_of(row["name"])
+        above = next((path[:end] for end in range(len(path) - 1, 0, -1) if path[:end] in found), ())
+        name = row["physicalName"] or path[-1]
+        found[path] = (*found.get(above, ()), *path[len(above) : -1], name)
+    return set(map(lower, found.values()))

@@ -105,8 +105,8 @@ class ColumnErasure:
         unknown_files: The number and the size of the data files that cannot be read.
         unknown_log_files: The number of files in the log's folder that cannot be read, and of
             commits with texts that are older than every known schema.
-        unknown_schemas: The number of versions that change metadata or protocol, and whose schema
-            cannot be read.
+        unknown_schemas: The number of versions that change metadata or protocol, and of other
+            schemas in the log, whose schema cannot be read.
         forgotten_ids: The number of column ids that the table assigned and that no schema since
             `oldest_version` has. These columns, elements, keys and values were dropped before it.
             None without column mapping, or if the table's highest column id is unknown.

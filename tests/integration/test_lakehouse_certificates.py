@@ -180,6 +180,35 @@ def test_certificate_of_a_live_column_does_not_prove_its_drop(table: Table, tmp_
     assert found.erasure.unnamed_columns == ()
 
 
+def test_drop_of_a_later_column_does_not_prove_the_drop_of_a_renamed_column(
+    table: Table, tmp_path: Path
+) -> None:
+    table.create("id INT, ssn STRING", NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    file = tmp_path / "ssn.json"
+    Certificate.of(report(table)).write(file)
+    table.alter("RENAME COLUMN ssn TO token")
+    clean_up_log(table)
+    table.alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '100')")
+    table.alter("ADD COLUMN ssn STRING")
+    table.alter("DROP COLUMN ssn")
+
+    assert verdict(table) == "ERASED"
+    assert verdict(table, previous=file) == "UNKNOWN"
+    assert table.selected() == [(1, MARKER)]
+
+
+def test_drop_of_a_column_that_a_certificate_found_as_live_is_proved(
+    table: Table, tmp_path: Path
+) -> None:
+    table.create("id INT, ssn STRING", NAME_MODE)
+    file = tmp_path / "ssn.json"
+    Certificate.of(report(table)).write(file)
+    table.alter("DROP COLUMN ssn")
+
+    assert verdict(table, previous=file) == verdict(table) == "ERASED"
+
+
 def test_earlier_certificate_of_another_table_proves_nothing(table: Table, tmp_path: Path) -> None:
     other = Table(table.spark, tmp_path / "other").create_tracked("id INT")
     top_level(table)

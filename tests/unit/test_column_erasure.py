@@ -309,6 +309,28 @@ def test_older_file_of_the_log_names_the_column_in_its_schema() -> None:
     assert asked(folder(drop, log_files=(older,))).verdict == "ERASED"
 
 
+@pytest.mark.parametrize("asked_for", ["person", "ssn", "person.ssn"])
+def test_field_of_a_struct_that_no_schema_has_is_found(asked_for: str) -> None:
+    never_mapped = log(("CREATE TABLE", table({"a": ""})))
+    inner = (("person", "ssn"),)
+    in_file = folder(never_mapped, files=(data(UNTRACKED, "a", "person", *inner),))
+    in_log = folder(never_mapped, log_files=(logged(COMMIT, statistics=inner),))
+
+    for found in (in_file, in_log):
+        assert asked(found, asked_for).verdict == "STILL_PRESENT"
+        assert asked(found, "x").verdict == "NEVER_HAD"
+
+
+@pytest.mark.parametrize("text", ["{", '{"type":"struct"}'])
+def test_unreadable_schema_in_an_older_file_of_the_log_makes_the_answer_unknown(text: str) -> None:
+    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
+    older = logged(CHECKPOINT, version=0, under=None, schemas=(text,))
+
+    found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
+
+    assert (found.verdict, found.unknown_schemas) == ("UNKNOWN", 1)
+
+
 def test_column_of_an_older_schema_is_live_under_its_new_name() -> None:
     before, after = (table({"a": "1 a", name: f"2 {UUID}"}, "name", "true") for name in "bc")
     whole = log(("CREATE TABLE", before), ("RENAME COLUMN", after), ("WRITE", after))

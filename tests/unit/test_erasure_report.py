@@ -220,6 +220,13 @@ def test_certificate_of_a_live_column_has_it_as_live() -> None:
     assert "older file of the log has ssn" in reason(of("UNKNOWN", names_in_log=(older,)))
 
 
+def test_live_column_is_newer_than_a_dropped_column_of_the_same_physical_path() -> None:
+    live = (LiveColumn("b", (), "b", 3),)
+    both = Certificate.of(report(of("LIVE", columns=(dropped("b"),), live_columns=live)))
+
+    assert [each.id for each in findings(both)["id-1"].only_live] == [3]
+
+
 def test_report_and_certificate_have_the_options_that_chose_tables() -> None:
     found = replace(report(of("ERASED")), filters=("exclude hr_*", "only: a function"))
     certificate = Certificate.of(found)
