@@ -193,7 +193,9 @@ def _outcome(
         return results.CANCELLED
     if now.action == BLOCKED:
         return results.BLOCKED
-    if attempt.error is None and isinstance(goal, Removal) and waits(row):
+    # Delta without fast DROP FEATURE waits before the stage `readers` already.
+    is_waiting = waits(row) or any(each.waits for each in attempt.statements)
+    if attempt.error is None and isinstance(goal, Removal) and is_waiting:
         return results.WAITING
     return results.FAILED
 

@@ -27,6 +27,7 @@ from tests.integration.lakehouse_tables import (
     untracked,
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
+from tests.support.session_conf import SetConf
 from tests.support.sessions import warehouse_of
 from tests.support.table_log import TableLog
 
@@ -249,6 +250,20 @@ def test_writers_wait_for_the_retention_period_and_finish_later(
     assert table.log.writer_features <= {"appendOnly", "invariants"}
     assert not {"checkpointProtection", "columnMapping"} & table.log.writer_features
     assert table.selected() == ROWS
+
+
+@pytest.mark.without("deletion-vectors")
+def test_readers_wait_when_delta_does_not_drop_features_fast(
+    spark: SparkSession, tmp_path: Path, conf: SetConf
+) -> None:
+    conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")
+    table = free(at(spark, tmp_path, "t"))
+
+    report = quiet(spark_ext.remove_column_mapping, spark, table.path, until="readers")
+
+    assert outcomes(report) == ["WAITING"], report.text()
+    assert is_unmapped(table.log)
+    assert "columnMapping" in table.log.writer_features
 
 
 def test_variable_in_a_path_is_not_substituted(spark: SparkSession, tmp_path: Path) -> None:
