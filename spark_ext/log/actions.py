@@ -228,8 +228,8 @@ def protocol(action: Action | None) -> Protocol | None:
     if action is None:
         return None
     return Protocol(
-        min_reader_version=action.get("minReaderVersion", 1),
-        min_writer_version=action.get("minWriterVersion", 1),
+        min_reader_version=action.get("minReaderVersion") or 1,
+        min_writer_version=action.get("minWriterVersion") or 1,
         reader_features=_features(action.get("readerFeatures")),
         writer_features=_features(action.get("writerFeatures")),
     )
@@ -246,6 +246,8 @@ def _features(names: Iterable[str] | None) -> frozenset[str] | None:
 def _schema(text: Any) -> Schema | None:
     try:
         schema: Schema = json.loads(text)
+        if schema["type"] != "struct":
+            return None
         for _, column in walk(schema):
             if not isinstance(column["name"], str):
                 return None

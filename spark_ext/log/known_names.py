@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from spark_ext.log.replay import State
 from spark_ext.model.keys import (
@@ -59,9 +60,9 @@ class KnownNames:
         name = path[0].lower()
         return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
-    def has_no_columns_below(self, id: int) -> bool:
-        """Returns whether an id has a type without columns. A variant has parts, and no columns."""
-        return isinstance(self._types_by_id.get(id), str)
+    def type_of(self, id: int) -> DataType | str | None:
+        """Returns the type of a present column; None for any other id."""
+        return self._types_by_id.get(id)
 
     @property
     def _states_with_dropped(self) -> Sequence[State]:
@@ -94,14 +95,16 @@ class KnownNames:
         return {path: kind for state in self._states_with_dropped for path, kind in _typed(state)}
 
     @cached_property
-    def _types_by_id(self) -> dict[object, DataType | str | None]:
+    def _types_by_id(self) -> dict[int, DataType | str | None]:
         newest = self.states[-1]
-        types = {column.id: column.field["type"] for column in newest.columns}
-        return dict.fromkeys(newest.ids) | types
+        by_id = ((column.known_id, column.field["type"]) for column in newest.columns)
+        types = {id: kind for id, kind in by_id if id is not None}
+        return dict.fromkeys(_integers(newest.ids)) | types
 
     @cached_property
-    def _former_ids(self) -> set[object]:
-        return {id for state in self._states_with_dropped if state.is_mapped for id in state.ids}
+    def _former_ids(self) -> set[int]:
+        mapped = (state for state in self._states_with_dropped if state.is_mapped)
+        return {id for state in mapped for id in _integers(state.ids)}
 
     @cached_property
     def _internal(self) -> frozenset[str]:
@@ -120,6 +123,10 @@ class KnownNames:
         above = (path[:length] for length in range(len(path) - 1, 0, -1))
         nearest = next((known[each] for each in above if each in known), "struct")
         return (nearest if isinstance(nearest, str) else nearest["type"]) != "struct"
+
+
+def _integers(ids: Iterable[Any]) -> list[int]:
+    return [id for id in ids if type(id) is int]
 
 
 def _typed(state: State) -> Iterator[tuple[Path, DataType | str]]:

@@ -62,6 +62,11 @@ def since(log: TableLog, version: int, *summaries: Summary) -> TableLog:
     return replace(log, commits=later, first_commit=version, summaries=summaries)
 
 
+VARIANTS = {
+    "column": "2 l",
+    "type": {"type": "array", "elementType": "variant", "containsNull": True},
+}
+VARIANT_PARTS = (("metadata",), ("value",), ("typed_value",), ("typed_value", "x"))
 ONE = {"a": "1 a"}
 TWO = {"a": "1 a", "b": "2 b"}
 UNTRACKED = {"features": ()}
@@ -199,6 +204,24 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
             )
         ],
     ),
+    "parts of variants in mode id": (
+        [table({"v": {"column": "1 v", "type": "variant"}, "l": VARIANTS}, "id", "false")],
+        [
+            FileGroup(
+                "f",
+                1,
+                9,
+                0,
+                columns=(
+                    ParquetColumn(("v",), 1),
+                    *(ParquetColumn(("v", *path)) for path in VARIANT_PARTS),
+                    ParquetColumn(("l",), 2),
+                    ParquetColumn(("l", "element")),
+                    *(ParquetColumn(("l", "element", *path)) for path in VARIANT_PARTS),
+                ),
+            )
+        ],
+    ),
     "a variant's parts": (
         [name({"v": {"column": "1 v", "type": "variant"}})],
         [file("v", "v.metadata", "v.value")],
@@ -287,6 +310,16 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
         [table(ONE, "id", "false")],
         file("a", ids=(5,)),
         ("file_columns", 0, "a"),
+    ),
+    "a column with the name of a map's key, without a field id, in mode id": (
+        [table({"key": "1 key"}, "id", "false")],
+        file("key"),
+        ("file_columns", 0, "key"),
+    ),
+    "a field with the name of a map's value, without a field id, in mode id": (
+        [table({"s": {"column": "1 s", "struct": {"value": "2 value"}}}, "id", "false")],
+        FileGroup("f", 1, 9, 0, columns=(ParquetColumn(("s",), 1), ParquetColumn(("s", "value")))),
+        ("file_columns", 0, "s.value"),
     ),
     "an older column by its id": (
         [table(ONE, "id", "true"), table({"a": "1 a", "b": f"2 {UUID}"}, "id", "true")],
@@ -536,6 +569,48 @@ def test_tracking_feature_needs_writer_version_7() -> None:
     low = replace(commit, protocol=Protocol(1, 6, None, frozenset(TRACKED)))
 
     assert found(replace(log, commits=(low,))) == [("protocol_too_low", 0, None)]
+
+
+def test_checkpoint_may_have_the_same_values_in_another_form() -> None:
+    both = {"s": {"column": "1 s", "struct": {"x": "2 x"}}}
+    log = log_of(name(both, **{"delta.appendOnly": "true", "delta.checkpointInterval": "10"}))
+    (commit,) = log.commits
+    assert commit.metadata is not None
+    written = {**commit.metadata.configuration, "delta.appendOnly": True}
+    written["delta.checkpointInterval"] = 10
+    schema = json.loads(json.dumps(commit.metadata.schema).replace(', "metadata": {}', ""))
+    changed = replace(commit.metadata, configuration=written, schema=schema)
+    file = replace(checkpoint(log, 0), metadata=changed)
+
+    assert found(replace(log, summaries=(file,))) == []
+    wrong = replace(changed, configuration={**written, "delta.appendOnly": False})
+    assert found(replace(log, summaries=(replace(file, metadata=wrong),))) == [
+        ("checkpoint_differs", 0, None)
+    ]
+
+
+def test_version_with_an_unreadable_schema_adds_and_drops_no_column() -> None:
+    log = log_of(name(TWO), name(TWO), name(TWO), files=(file("a", "b"),))
+    first, second, third = log.commits
+    assert second.metadata is not None
+    unread = replace(second, metadata=replace(second.metadata, schema=None))
+
+    checks = {each for each, *_ in found(replace(log, commits=(first, unread, third)))}
+
+    assert not checks & {"dropped_column_shown", "id_used_again"}
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_column_id_of_any_type_is_no_error(mode: str) -> None:
+    log = log_of(table(TWO, mode, "true"), table(TWO, mode, "true"), files=(file("a"),))
+    assert log.commits[1].metadata is not None
+    text = json.dumps(log.commits[1].metadata.schema)
+    schema = json.loads(
+        text.replace('"delta.columnMapping.id": 2', '"delta.columnMapping.id": [2]')
+    )
+    odd = replace(log.commits[1], metadata=replace(log.commits[1].metadata, schema=schema))
+
+    assert found(replace(log, commits=(log.commits[0], odd)))
 
 
 def test_log_compaction_files_lack_only_what_their_commits_lack() -> None:

@@ -13,11 +13,10 @@ from spark_ext.log.replay import State
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.operations import RESTORE
-from spark_ext.model.schema import Path, as_code, lower
+from spark_ext.model.schema import CHILDREN, INNER, DataType, Path, as_code, lower
 
 # The version of a column that is older than the log.
 _BEFORE_THE_LOG = -1
-_INNER = ("element", "key", "value")
 _ALIGN = (
     "spark_ext.UsageTracking.forName(spark, ..).align_names() makes every physical name equal to"
     " the logical name."
@@ -136,7 +135,7 @@ def misleading_name(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
     if not newest.is_mapped or newest.metadata.schema is None:
         return
     versions = _versions_of_pairs(states)
-    ids = {column.path: column.id for column in newest.columns}
+    ids = {column.path: column.known_id for column in newest.columns}
     for path, other in misleading_names(newest.metadata.schema).items():
         yield Problem(
             version=versions[ids[path], ids[other]],
@@ -166,8 +165,11 @@ def misleading_name(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
 def _newer(group: FileGroup, state: State, added_in: Mapping[Path, int]) -> Iterator[Path]:
     """Yields the columns that readers find in files and that are newer than the files."""
     if state.mode == MODE_ID:
-        by_id = {column.id: column for column in state.columns if column.id is not None}
-        found = [by_id.get(column.field_id) for column in group.columns or ()]
+        by_id = {column.known_id: column for column in state.columns}
+        found = [
+            None if column.field_id is None else by_id.get(column.field_id)
+            for column in group.columns or ()
+        ]
     else:
         names = state.names_in_files
         found = [names.get(lower(column.path)) for column in group.columns or ()]
@@ -183,11 +185,13 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
     previous: State | None = None
     versions: dict[Path, int] = {}
     for state in states:
+        if state.metadata.schema is None:
+            continue
         now: dict[tuple[object, ...], int] = {}
         versions = {}
         for column in state.columns:
             by_name = (lower(column.path), state.name_in_files(column))
-            by_id = (column.id, column.physical_path)
+            by_id = (column.known_id, column.physical_path)
             known = by_id if state.is_mapped and previous and previous.is_mapped else by_name
             added = before.get(known)
             if added is None and previous is not None and state.may_add_foreign_columns:
@@ -213,17 +217,34 @@ def _unknown_names(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, 
 
 
 def _unknown_ids(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, str]]:
-    without_columns: set[Path] = set()
+    types: dict[Path, DataType | str | None] = {}
     for column in group.columns or ():
         path, id = column.path, column.field_id
-        if path[:-1] in without_columns or path[-1] in _INNER or known.is_internal(path):
+        if path[:-1] in types and _has_no_id(path[-1], types[path[:-1]]):
+            types[path] = _type_inside(path[-1], types[path[:-1]])
+        elif known.is_internal(path):
             continue
-        if id is None:
+        elif id is None:
             yield path, "this column without a field id, by which mode id finds columns"
         elif not known.allows_id(id):
             yield path, f"this column with the field id {id}, which no column has or had"
-        elif known.has_no_columns_below(id):
-            without_columns.add(path)
+        else:
+            types[path] = known.type_of(id)
+
+
+def _has_no_id(name: str, above: DataType | str | None) -> bool:
+    """Returns whether a name in a file is no column, such as an element or a part of a variant."""
+    if above is None:  # the type is not known
+        return name in INNER
+    return isinstance(above, str) or name in dict(CHILDREN.get(above["type"], ())).values()
+
+
+def _type_inside(name: str, above: DataType | str | None) -> DataType | str | None:
+    if above is None or isinstance(above, str):
+        return above
+    keys = {segment: key for key, segment in CHILDREN[above["type"]]}
+    inside: DataType | str = above[keys[name]]
+    return inside
 
 
 def _versions_of_pairs(states: tuple[State, ...]) -> dict[_ColumnIds, int]:
@@ -243,7 +264,7 @@ def _misleading_pairs(state: State) -> set[_ColumnIds]:
     if not state.is_mapped or state.metadata.schema is None:
         return set()
     misleading = misleading_names(state.metadata.schema)
-    ids = {column.path: column.id for column in state.columns} if misleading else {}
+    ids = {column.path: column.known_id for column in state.columns} if misleading else {}
     return {(ids[column], ids[other]) for column, other in misleading.items()}
 
 

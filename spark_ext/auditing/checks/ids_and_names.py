@@ -60,8 +60,8 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
                 continue
             if path in current or assigned.get(path, column.id) != column.id:
                 used_again.add(path)
-                if (path, column.id) not in reported:
-                    reported.add((path, column.id))
+                if (path, column.known_id) not in reported:
+                    reported.add((path, column.known_id))
                     yield _physical_name(state, column)
             current[path] = column.id
         assigned |= current
@@ -92,6 +92,8 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
     for state in states:
         if not state.is_mapped or state.may_add_foreign_columns:
             assigned, before = {}, set()
+        if state.metadata.schema is None:
+            continue
         current: dict[int, Path] = {}
         for id, path, column in _named_ids(state) if state.is_mapped else ():
             owner = current.get(id, assigned.get(id, path))
@@ -126,11 +128,11 @@ def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
             continue
         if not all(state.is_tracked and state.is_mapped for state in (before, after)):
             continue
-        known = {column.id for column in before.columns}
+        known = {column.known_id for column in before.columns}
         added = (
             column
             for column in after.columns
-            if column.id not in known and not _UUID.search(column.physical_path[-1])
+            if column.known_id not in known and not _UUID.search(column.physical_path[-1])
         )
         for column in topmost(added, lambda column: column.path):
             yield _no_uuid(after, column)

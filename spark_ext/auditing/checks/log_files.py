@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from spark_ext.log.actions import LoggedMetadata, Summary, TableLog
 from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.metadata import Protocol
-from spark_ext.model.schema import Schema, walk
+from spark_ext.model.schema import CHILDREN, DataType, Schema, walk
 
 
 @check(UNREADABLE, needs_start=False)
@@ -202,7 +203,7 @@ def _differences(
     if in_file.partition_columns != in_commits.partition_columns:
         yield "the partition columns"
     for key in sorted({*in_file.configuration, *in_commits.configuration}):
-        if in_file.configuration.get(key) != in_commits.configuration.get(key):
+        if _text(in_file.configuration.get(key)) != _text(in_commits.configuration.get(key)):
             yield f"the property `{key}`"
 
 
@@ -218,6 +219,20 @@ def _comparable(protocol: Protocol | None) -> Any:
 
 def _columns(schema: Schema | None) -> Any:
     return schema and [
-        (path, field["type"], field.get("nullable", True), field_metadata(field))
+        (path, _type(field["type"]), field.get("nullable", True), field_metadata(field))
         for path, field in walk(schema)
     ]
+
+
+def _type(data_type: DataType | str) -> Any:
+    """Returns a type without the fields of structs, which the schema lists on their own."""
+    if isinstance(data_type, str):
+        return data_type
+    inner = [_type(data_type[key]) for key, _ in CHILDREN.get(data_type["type"], ())]
+    nullable = [data_type.get(key, True) for key in ("containsNull", "valueContainsNull")]
+    return data_type["type"], inner, nullable
+
+
+def _text(value: Any) -> str | None:
+    """Returns a property as text. A commit of another writer may have another type of JSON."""
+    return value if value is None or isinstance(value, str) else json.dumps(value)
