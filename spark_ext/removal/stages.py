@@ -45,7 +45,7 @@ UNMAPPED, READERS, WRITERS = STAGES = ("unmapped", "readers", "writers")
 MEANINGS = {
     UNMAPPED: "readable by readers that ignore column mapping",
     READERS: "readable by readers of protocol version 1",
-    WRITERS: "writable by writers of protocol version 4 and below",
+    WRITERS: "writable with the features of protocol version 4 and below",
 }
 
 # The costs of a stage.

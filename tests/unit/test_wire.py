@@ -160,7 +160,7 @@ class TestAnswers:
     def test_error_is_an_answer(self) -> None:
         answer = json.loads(render_error(FlagNotModifiableError(prop="p")))
 
-        assert answer["error"].pop("message").startswith("Cannot create the table: ")
+        assert answer["error"].pop("message").startswith("Cannot create or replace the table: ")
         assert answer == {
             "error": {
                 "condition": "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
