@@ -147,11 +147,13 @@ def _with_earlier(table: NamedTable, found: TableErasure) -> TableErasure:
     schema has the physical name of the erased column now, files may have either column, so the
     answer is `UNKNOWN`. The same holds for a column that neither this reading nor a certificate
     found as dropped: it may have another name now, also if a later column of the name is erased.
+    If the log has every version since the earlier certificate, it shows each rename itself.
     """
     erasure, earlier = found.erasure, found.earlier
-    if erasure is None or erasure.verdict not in (NEVER_HAD, ERASED):
+    if erasure is None or earlier is None or erasure.version < earlier.version:
         return found
-    if earlier is None or erasure.version < earlier.version:
+    is_cut = erasure.oldest_version > earlier.version
+    if erasure.verdict != NEVER_HAD and not (erasure.verdict == ERASED and is_cut):
         return found
     now = _physical_paths(table.answer("column_mapping").collect())
     if erasure.verdict == NEVER_HAD:

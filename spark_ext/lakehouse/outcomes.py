@@ -17,6 +17,7 @@ from spark_ext.model.keys import MODE_NONE
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
 from spark_ext.removal.reasons import CONFLICT
+from spark_ext.removal.stages import NOTHING
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
@@ -194,7 +195,8 @@ def _outcome(
     if now.action == BLOCKED:
         return results.BLOCKED
     # Delta without fast DROP FEATURE waits before the stage `readers` already.
-    is_waiting = waits(row) or any(each.waits for each in attempt.statements)
+    has_waited = any(each.waits for each in attempt.statements)
+    is_waiting = waits(row) or (has_waited and row.unmapped == NOTHING)
     if attempt.error is None and isinstance(goal, Removal) and is_waiting:
         return results.WAITING
     return results.FAILED

@@ -61,8 +61,8 @@ class KnownNames:
         return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
     def type_of(self, id: int) -> DataType | str | None:
-        """Returns the type of a present column; None for any other id."""
-        return self._types_by_id.get(id)
+        """Returns the type of a present or dropped column; None for any other id."""
+        return self._types_by_id.get(id) or self._former_types_by_id.get(id)
 
     @property
     def _states_with_dropped(self) -> Sequence[State]:
@@ -100,6 +100,12 @@ class KnownNames:
         by_id = ((column.known_id, column.field["type"]) for column in newest.columns)
         types = {id: kind for id, kind in by_id if id is not None}
         return dict.fromkeys(_integers(newest.ids)) | types
+
+    @cached_property
+    def _former_types_by_id(self) -> dict[int | None, DataType | str]:
+        mapped = (state for state in self._states_with_dropped if state.is_mapped)
+        columns = (column for state in mapped for column in state.columns)
+        return {column.known_id: column.field["type"] for column in columns}
 
     @cached_property
     def _former_ids(self) -> set[int]:

@@ -91,6 +91,23 @@ def test_files_without_row_ids_and_counts_are_rewritten(table: Table, conf: SetC
     assert metrics(table.log)["numRewrittenFiles"] == 4
 
 
+def test_file_without_row_id_and_with_broken_statistics_is_rewritten(
+    table: Table, conf: SetConf
+) -> None:
+    conf("spark.databricks.delta.stats.collect", "false")
+    used(table)
+    rows = table.rows()
+    table.alter(f"SET TBLPROPERTIES ({ROW_TRACKING})")
+    add = next(iter(live(table.log).values()))
+    table.log.append_foreign({"add": {**add, "stats": "NaN"}})
+    conf("spark.databricks.delta.stats.collect", "true")
+
+    remove_mapping(table)
+
+    assert_removed(table, rows)
+    assert metrics(table.log)["numRewrittenFiles"] == 4
+
+
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_short", [True, False])
 def test_removal_fails_when_the_table_at_the_path_is_created_again(

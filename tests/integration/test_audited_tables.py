@@ -232,6 +232,10 @@ def test_audit_continues_when_last_checkpoint_file_is_broken(
     table.create_tracked("a INT")
     last_checkpoint = table.path / "_delta_log" / "_last_checkpoint"
     last_checkpoint.write_text(text)
+    # Hadoop's checksum of a file that another writer replaced.
+    last_checkpoint.with_name(f".{last_checkpoint.name}.crc").write_bytes(
+        b"crc\0\0\0\2\0" + bytes(4)
+    )
 
     (finding,) = spark_ext.audit(spark, table.path, progress=None).findings
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pyspark.errors import StreamingQueryException
 
+from tests.integration.erasures import SHORT
 from tests.integration.streams import OTHER_STREAM, Stream
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.name_changes import map_again, remove_mapping
@@ -383,6 +384,51 @@ def test_running_stream_stops_when_restore_replaced_its_columns(
 
     assert OTHER_STREAM in str(stopped.value)
     assert 555 not in [row["b"] for row in stream.rows()]
+
+
+def test_running_stream_of_a_plain_table_continues_after_restore(
+    table: Table, tmp_path: Path
+) -> None:
+    filled(table)
+    table.insert("(2, 222)")
+    stream = Stream(table, tmp_path, skipChangeCommits="true")
+    with stream.running() as query:
+        query.processAllAvailable()
+        table.restore(1)
+        table.log.append_foreign({"metaData": table.log.metadata})
+        table.insert("(3, 333)")
+        query.processAllAvailable()
+
+    assert sorted(row["a"] for row in stream.rows()) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_running_stream_reads_on_when_its_first_commits_were_deleted(
+    table: Table, tmp_path: Path, is_mapped: bool
+) -> None:
+    every = "'delta.checkpointInterval' = '1'"
+    filled(table, *SHORT, every, *([NAME_MODE] if is_mapped else []))
+    stream = Stream(table, tmp_path)
+    with stream.running() as query:
+        query.processAllAvailable()
+        for number in (2, 3):
+            table.insert(f"({number}, {number})")
+        query.processAllAvailable()
+        table.age_log()
+        table.insert("(5, 5)")
+        query.processAllAvailable()
+        assert not (table.path / "_delta_log" / f"{2:020}.json").exists()
+        table.alter("SET TBLPROPERTIES ('x' = 'y')")
+        table.insert("(4, 4)")
+        if is_mapped:
+            with pytest.raises(StreamingQueryException) as stopped:
+                query.processAllAvailable()
+            assert "USAGE_TRACKING_STREAM_RESTART_REQUIRED" in str(stopped.value)
+        else:
+            query.processAllAvailable()
+    stream.run()
+
+    assert sorted(row["a"] for row in stream.rows()) == [1, 2, 3, 4, 5]
 
 
 # Commits that are replaced or deleted.

@@ -355,6 +355,32 @@ def test_path_may_be_written_in_many_ways(table: Table, form: str) -> None:
     assert table.log.operation == "REMOVE COLUMN MAPPING"
 
 
+def test_first_of_two_parts_is_a_catalog_before_it_is_a_schema(
+    spark: SparkSession, other: Path
+) -> None:
+    spark.sql("CREATE SCHEMA spark_catalog.other")
+    try:
+        spark.sql(
+            f"CREATE TABLE spark_catalog.other.t (a INT) USING delta TBLPROPERTIES ({TRACKED})"
+        )
+        for function in ("column_mapping_audit", "column_mapping"):
+            with refusal("DELTA_MISSING_DELTA_TABLE"):
+                spark.sql(f"SELECT * FROM {function}('other.t')").collect()
+    finally:
+        spark.sql("DROP SCHEMA spark_catalog.other CASCADE")
+
+
+def test_property_that_another_writer_set_to_null_does_not_exist(table: Table) -> None:
+    table.create_tracked("a INT")
+    properties = {**table.log.configuration, "delta.dataSkippingStatsColumns": None}
+    table.log.append_foreign({"metaData": {**table.log.metadata, "configuration": properties}})
+
+    table.alter("ADD COLUMN b INT")
+
+    assert table.log.physical_names == {"a": "a", "b": "b"}
+    assert len(table.spark.sql(f"SELECT * FROM column_mapping('{table.name}')").collect()) == 2
+
+
 def test_path_may_be_an_object(table: Table) -> None:
     table.create_tracked("a INT")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from pyspark.errors import AnalysisException
 
+import spark_ext
 from tests.support.delta_table import Table, refusal
 from tests.support.prepared import made_once
 from tests.support.releases import PURGES
@@ -54,6 +55,19 @@ def partly_elsewhere(table: Table) -> Callable[[str], Table]:
         return table
 
     return make
+
+
+def test_audit_and_erasure_report_a_file_on_an_unknown_storage(
+    partly_elsewhere: Callable[[str], Table],
+) -> None:
+    table = partly_elsewhere(NO_SCHEME)
+
+    found = spark_ext.audit(table.spark, table.path, progress=None).findings
+    erasure = table.usage.dropped_columns(progress=None)
+
+    unread = [each.file for each in found if each.check == "file_unreadable"]
+    assert unread == [NO_SCHEME]
+    assert [each.unknown_files.num_files for each in erasure.columns] == [1]
 
 
 def count(table: Table) -> None:

@@ -222,6 +222,21 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
             )
         ],
     ),
+    "parts of a dropped variant in mode id": (
+        [
+            table({"a": "1 a", "v": {"column": "2 v", "type": "variant"}}, "id", "false"),
+            table({"a": "1 a"}, "id", "true", {MAX_COLUMN_ID: "2"}),
+        ],
+        [
+            FileGroup(
+                "f",
+                1,
+                9,
+                0,
+                columns=(ParquetColumn(("v",), 2), ParquetColumn(("v", "metadata"))),
+            )
+        ],
+    ),
     "a variant's parts": (
         [name({"v": {"column": "1 v", "type": "variant"}})],
         [file("v", "v.metadata", "v.value")],

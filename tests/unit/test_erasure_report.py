@@ -181,6 +181,8 @@ def test_certificate_continues_the_findings_of_earlier_ones() -> None:
 
 SSN = EarlierColumn("ssn", (), "`col-1`", 2, None, live=True)
 DROPPED = replace(SSN, live=False)
+# An older file of the log has only the name.
+OLDER = replace(SSN, physical_path=None, id=None, version=0)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +197,9 @@ DROPPED = replace(SSN, live=False)
         # The commit of a drop has no physical name.
         ((replace(DROPPED, physical_path=None, version=3), SSN), ()),
         ((DROPPED,), ()),
+        # A column of the same physical path has another id.
+        ((replace(DROPPED, id=3), SSN), (SSN,)),
+        ((DROPPED, OLDER), (OLDER,)),
     ],
 )
 def test_column_that_no_newer_certificate_found_as_dropped_may_be_renamed(

@@ -236,11 +236,13 @@ def _has_no_id(name: str, above: DataType | str | None) -> bool:
     """Returns whether a name in a file is no column, such as an element or a part of a variant."""
     if above is None:  # the type is not known
         return name in INNER
-    return isinstance(above, str) or name in dict(CHILDREN.get(above["type"], ())).values()
+    if isinstance(above, str) or above["type"] not in ("struct", *CHILDREN):
+        return True
+    return name in dict(CHILDREN.get(above["type"], ())).values()
 
 
 def _type_inside(name: str, above: DataType | str | None) -> DataType | str | None:
-    if above is None or isinstance(above, str):
+    if above is None or isinstance(above, str) or above["type"] not in CHILDREN:
         return above
     keys = {segment: key for key, segment in CHILDREN[above["type"]]}
     inside: DataType | str = above[keys[name]]

@@ -3,7 +3,6 @@ package sparkext.common;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.net.SocketTimeoutException;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.List;
 import org.apache.spark.SparkThrowable;
@@ -246,7 +245,8 @@ public final class UsageTrackingErrors {
   public static boolean isStop(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof InterruptedException
-          || (cause instanceof InterruptedIOException && !(cause instanceof SocketTimeoutException))
+          // Its subclasses are timeouts of a socket or of a pool of connections.
+          || cause.getClass() == InterruptedIOException.class
           || cause instanceof ClosedByInterruptException
           || (cause instanceof SparkThrowable spark
               && "SPARK_JOB_CANCELLED".equals(spark.getCondition()))) {

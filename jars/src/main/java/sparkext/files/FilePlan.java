@@ -111,6 +111,12 @@ public final class FilePlan {
     if (isPurge && file.deletionVector() != null) {
       return toRewrite(file, "it has a deletion vector");
     }
+    RenamedKeys.Statistics statistics;
+    try {
+      statistics = keys.statistics(file.stats());
+    } catch (UncheckedIOException broken) {
+      return toRewrite(file, "its statistics are not a JSON object");
+    }
     if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
       // Delta commits no deletion vector of a file whose rows are not counted.
       return toRewrite(file, "the log lacks its number of rows, which its deletion vector needs");
@@ -120,12 +126,6 @@ public final class FilePlan {
     }
     if (isIcebergCompatible && file.numPhysicalRecords().isEmpty()) {
       return toRewrite(file, "the log lacks its number of rows, which Iceberg needs");
-    }
-    RenamedKeys.Statistics statistics;
-    try {
-      statistics = keys.statistics(file.stats());
-    } catch (UncheckedIOException broken) {
-      return toRewrite(file, "its statistics are not a JSON object");
     }
     Map<String, String> oldValues = CollectionConverters.asJava(file.partitionValues());
     Map<String, String> values = keys.partitionValues(oldValues);

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import sparkext.parquet.FileColumn;
 import sparkext.parquet.MissingFileException;
@@ -69,7 +70,7 @@ record DataFooter(List<FileColumn> columns, String problem) {
       return EMPTY;
     } catch (FileNotFoundException | MissingFileException missing) {
       return new DataFooter(null, MISSING);
-    } catch (UnreadableFileException broken) {
+    } catch (UnreadableFileException | UnsupportedFileSystemException broken) {
       return new DataFooter(null, broken.getMessage());
     }
   }

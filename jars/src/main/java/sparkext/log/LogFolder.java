@@ -18,6 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -185,7 +186,7 @@ record LogFolder(
           return new ObjectMapper().readTree(text).path("version").asLong(NO_VERSION);
         } catch (FileNotFoundException replaced) {
           return null; // a writer replaces the file at this moment
-        } catch (JsonProcessingException broken) {
+        } catch (JsonProcessingException | ChecksumException broken) {
           return NO_VERSION; // Delta ignores the file
         }
       }

@@ -31,6 +31,8 @@ public record FileColumn(List<String> path, Integer fieldId) {
         SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));
       }
       return columns;
+    } catch (UnknownStorageException unknown) {
+      throw new UnreadableFileException(unknown.getMessage());
     }
   }
 

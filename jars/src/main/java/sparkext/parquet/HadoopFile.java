@@ -54,13 +54,17 @@ final class HadoopFile extends ReadAheadFile {
   @Override
   void fetch(long from, byte[] target) throws IOException {
     try (FSDataInputStream file = open()) {
-      file.seek(from);
-      readFully(file, target, target.length);
+      readFully(file, from, target, target.length);
     }
   }
 
-  private void readFully(FSDataInputStream file, byte[] bytes, int length) throws IOException {
+  /** Reads from a position. Some storages fail to seek beyond the end of a file. */
+  private void readFully(FSDataInputStream file, long from, byte[] bytes, int length)
+      throws IOException {
     try {
+      if (file.getPos() != from) {
+        file.seek(from);
+      }
       file.readFully(bytes, 0, length);
     } catch (EOFException end) {
       requireTruncated(end);
@@ -89,20 +93,17 @@ final class HadoopFile extends ReadAheadFile {
     for (long done = 0; done < length; ) {
       checkpoint.run();
       int piece = (int) Math.min(length - done, buffer.length);
-      readFully(streamAt(start + done, piece), buffer, piece);
+      readFully(streamFor(piece), start + done, buffer, piece);
       target.write(buffer, 0, piece);
       done += piece;
     }
   }
 
-  private FSDataInputStream streamAt(long position, int length) throws IOException {
+  private FSDataInputStream streamFor(int length) throws IOException {
     if (stream == null || streamed + length > STREAM_BYTES) {
       close();
       stream = open();
       streamed = 0;
-    }
-    if (stream.getPos() != position) {
-      stream.seek(position);
     }
     streamed += length;
     return stream;

@@ -86,6 +86,8 @@ public record StoredVector(String file, int offset, int size) implements Seriali
       if (offset != length) {
         throw notOfVectors();
       }
+    } catch (UnknownStorageException unknown) {
+      throw new UnreadableFileException(unknown.getMessage());
     }
   }
 

@@ -111,8 +111,11 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
   private static Optional<CatalogTable> known(SparkSession session, List<String> parts)
       throws AnalysisException {
     boolean isNamed = parts.size() == 3 && parts.get(0).equals(SESSION_CATALOG);
+    boolean isOfCatalog = parts.size() == 2 && NameParts.isCatalog(session, parts.get(0));
     if (!isNamed
-        && (parts.size() > 2 || !session.catalog().currentCatalog().equals(SESSION_CATALOG))) {
+        && (parts.size() > 2
+            || isOfCatalog
+            || !session.catalog().currentCatalog().equals(SESSION_CATALOG))) {
       return Optional.empty();
     }
     TableIdentifier identifier = NameParts.inSession(isNamed ? parts.subList(1, 3) : parts);

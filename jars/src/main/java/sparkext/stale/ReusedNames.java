@@ -4,10 +4,13 @@ package sparkext.stale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.DeltaIllegalStateException;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
+import scala.Option;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.stale.NameHistory.State;
@@ -112,7 +115,15 @@ public final class ReusedNames {
     if (version <= reader.version()) {
       return StreamedNames.areReadByVersion(stream, Math.min(version, start)) ? true : null;
     }
-    Optional<NameHistory> later = later(reader, version, Optional.of((Metadata) metadata));
+    Optional<NameHistory> later;
+    try {
+      later = later(reader, version, Optional.of((Metadata) metadata));
+    } catch (DeltaIllegalStateException commitsAreMissing) {
+      // Log cleanup deleted commits that this stream has read. A new start needs none of them.
+      throw UsageTrackingErrors.streamRestartRequired(
+              reader.deltaLog().dataPath().toString(), version, reader.version())
+          .sneakyThrow();
+    }
     boolean isUnmapped =
         ColumnNames.of(reader.metadata()).isMapped()
             && !ColumnNames.of((Metadata) metadata).isMapped();
@@ -145,9 +156,21 @@ public final class ReusedNames {
             .exists(info -> NameHistory.enablesMapping(info.operation()));
   }
 
-  /** Returns the history from the reader's version to a later version. */
+  /**
+   * Returns the history from the reader's version to a later version; empty if no version in
+   * between can have removed column mapping, so that a plain table is read as without spark-ext.
+   */
   private static Optional<NameHistory> later(
       SnapshotDescriptor reader, long last, Optional<Metadata> end) {
+    DeltaLog log = reader.deltaLog();
+    // A removal in between that also dropped the feature truncated the history.
+    if (!NameHistories.mayHaveRemovedMapping(reader.protocol())
+        && !NameHistories.mayHaveRemovedMapping(
+            log.update(
+                    /* stalenessAcceptable= */ false, Option.empty(), log.getInitialCatalogTable())
+                .protocol())) {
+      return Optional.empty();
+    }
     return NameHistories.since(
         reader.deltaLog(), reader.version(), last, end, () -> State.of(reader));
   }

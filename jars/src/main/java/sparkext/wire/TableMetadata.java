@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -70,6 +71,7 @@ record TableMetadata(Object schema, Object configuration) {
     Map<String, String> read =
         new LinkedHashMap<>(CollectionConverters.asJava(metadata.configuration()));
     read.keySet().removeIf(key -> !isRead(key));
+    read.values().removeIf(Objects::isNull); // of another writer
     return read;
   }
 

@@ -24,7 +24,9 @@ class UsageTrackingErrorsTest {
 
   @Test
   void timeoutOfStorageIsNoStop() {
-    Exception timeout = new SocketTimeoutException();
-    assertThat(UsageTrackingErrors.isStop(new IOException(timeout))).isFalse();
+    // Apache's ConnectTimeoutException extends InterruptedIOException too.
+    List<Exception> timeouts =
+        List.of(new SocketTimeoutException(), new InterruptedIOException() {});
+    assertThat(timeouts).noneMatch(cause -> UsageTrackingErrors.isStop(new IOException(cause)));
   }
 }
