@@ -89,9 +89,9 @@ Next, another program deletes a file.
 """,
     "finding": """
 import os
-from urllib.parse import urlparse
+from urllib.parse import unquote, urlparse
 
-os.remove(urlparse(spark.table("trips").inputFiles()[0]).path)
+os.remove(unquote(urlparse(spark.table("trips").inputFiles()[0]).path))
 spark_ext.audit(spark, "trips")
 """,
     "stop": """

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 
 from spark_ext.cli.command import Command
+from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text
 from spark_ext.doctor.diagnoses import as_json, as_text, is_sound
 from spark_ext.doctor.examination import examine
@@ -26,16 +26,20 @@ def _submit_args(chosen: argparse.Namespace) -> int:
 
 def _doctor(chosen: argparse.Namespace) -> int:
     findings = examine(os.environ)
-    print(as_json(findings) if chosen.json else as_text(findings))
-    return 0 if is_sound(findings) else 1
+    printed = _printed(lambda: as_json(findings) if chosen.json else as_text(findings))
+    return printed or (0 if is_sound(findings) else 1)
 
 
 def _printed(text: Callable[[], str]) -> int:
     try:
-        print(text())
+        with standard_output() as out:
+            print(text(), file=out)
     except SparkExtError as error:
-        print(error_text(error), file=sys.stderr)
+        print_error(error_text(error))
         return 1
+    except OSError as error:
+        print_error(error_text(error))
+        return 2
     return 0
 
 

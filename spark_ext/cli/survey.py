@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable
+from typing import TextIO
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
 from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_where
+from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
 from spark_ext.removal.survey import SurveyedTable
@@ -38,15 +39,16 @@ def _run(chosen: argparse.Namespace) -> int:
 
         with own_session("survey") as spark:
             found = survey(spark, *(chosen.where or [backticked(spark.catalog.currentCatalog())]))
-    except Exception as error:  # from spark-ext, Spark, Java, or a catalog
-        print(error_text(error), file=sys.stderr)
+        with standard_output() as out:
+            if chosen.json:
+                print("\n".join(as_json_lines(found)), file=out)
+            elif chosen.csv:
+                write_csv(found, out)
+            else:
+                print(found.text(), file=out)
+    except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
+        print_error(error_text(error))
         return FAILED
-    if chosen.json:
-        print("\n".join(as_json_lines(found)))
-    elif chosen.csv:
-        write_csv(found)
-    else:
-        print(found.text())
     return UNREADABLE if found.sums.errors else DONE
 
 
@@ -57,7 +59,7 @@ def as_json_lines(found: Survey) -> Iterable[str]:
     yield json.dumps({"sums": found.sums}, default=as_row)
 
 
-def write_csv(found: Survey) -> None:
+def write_csv(found: Survey, out: TextIO) -> None:
     """Prints a line for each table under the names of the columns."""
     rows = [
         {**as_row(table), "blockedBy": "; ".join(obstacles_in_words(table))}
@@ -65,7 +67,7 @@ def write_csv(found: Survey) -> None:
     ]
     columns = list(as_row(SurveyedTable("")))
     cells = (["" if row[name] is None else str(row[name]) for name in columns] for row in rows)
-    csv_rows(sys.stdout, columns, cells)
+    csv_rows(out, columns, cells)
 
 
 COMMAND = Command(

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.wire.rows import json_lines
 
@@ -54,13 +54,13 @@ def exit_code(
     try:
         for result, error in _results(chosen, read):
             if error is not None:
-                print(error_text(error), file=sys.stderr)
+                print_error(error_text(error))
                 code = FAILED
             elif result is not None:
                 _print(result, as_json=chosen.json)
                 code = max(code, SOUND if is_sound(result) else FINDINGS)
     except Exception as error:  # the session did not start or end, or standard output failed
-        print(error_text(error), file=sys.stderr)
+        print_error(error_text(error))
         return FAILED
     return code
 
@@ -77,7 +77,5 @@ def _results(
 
 
 def _print(result: Result, *, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.writelines(json_lines(result.as_objects()))
-    else:
-        print(f"{result!r}\n")
+    with standard_output() as out:
+        out.writelines(json_lines(result.as_objects()) if as_json else f"{result!r}\n\n")

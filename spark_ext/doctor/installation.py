@@ -14,7 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis
-from spark_ext.errors import DeltaPackageMissingError, ExtensionJarMissingError
+from spark_ext.errors import (
+    DeltaPackageMissingError,
+    ExtensionJarMissingError,
+    UnquotableArgumentError,
+)
 from spark_ext.launch import session
 from spark_ext.launch.releases import launched_spark, line_of
 from spark_ext.launch.spark_home import is_client_only, module, spark_home
@@ -109,6 +113,8 @@ def delta(*, has_jars: bool) -> Diagnosis:
             return Diagnosis("delta", OK, session.submit_options()[session.PACKAGES])
         except DeltaPackageMissingError as missing:
             problem = f"delta-spark is incomplete: {missing.params['error']}"
+        except UnquotableArgumentError as error:
+            problem = str(error)
     advice = "Install delta-spark and importlib_metadata by pip, in the version of your Delta."
     if has_jars:
         advice = f"Nothing to do, unless you call `configure`. For `configure`: {advice}"

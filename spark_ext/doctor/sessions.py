@@ -37,7 +37,7 @@ def try_session(way: str, environ: Mapping[str, str]) -> Trial:
                 errors="replace",
                 timeout=_SECONDS,
                 cwd=folder,
-                env=dict(environ),
+                env=_in_other_folder(environ),
             )
         except subprocess.TimeoutExpired as late:
             return Trial(failure=f"The session did not end: {late}")
@@ -48,6 +48,18 @@ def try_session(way: str, environ: Mapping[str, str]) -> Trial:
         output = (done.stderr or done.stdout).strip()[-_OUTPUT:]
         trial.failure = f"{trial.failure or 'The session did not start.'}\n{output}".strip()
     return trial
+
+
+def _in_other_folder(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns variables with absolute paths, by which Python also finds this package."""
+    found = dict(environ)
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "JAVA_HOME"):
+        if found.get(name):
+            found[name] = os.path.abspath(found[name])
+    folders = [each for each in found.get("PYTHONPATH", "").split(os.pathsep) if each]
+    here = str(Path(__file__).parents[2])
+    found["PYTHONPATH"] = os.pathsep.join(os.path.abspath(each) for each in (*folders, here))
+    return found
 
 
 def diagnosis(way: str, trial: Trial, other: Trial | None = None) -> Diagnosis:

@@ -89,7 +89,9 @@ class EarlierCertificate:
                 table_id, version = erasure["tableId"], erasure["version"]
                 known = found.get(table_id, EarlierFinding(entry["time"], version, ()))
                 columns = tuple(dict.fromkeys((*known.columns, *columns)))
-                version = min(known.version, version)
+                # The entry may continue a finding of a lower version.
+                before = (entry["earlier"] or {}).get("version", version)
+                version = min(known.version, version, before)
                 found[table_id] = EarlierFinding(known.time, version, columns)
         return found
 

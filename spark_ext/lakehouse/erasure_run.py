@@ -152,7 +152,8 @@ def _with_earlier(table: NamedTable, found: TableErasure) -> TableErasure:
     erasure, earlier = found.erasure, found.earlier
     if erasure is None or earlier is None or erasure.version < earlier.version:
         return found
-    is_cut = erasure.oldest_version > earlier.version
+    is_older = any(each.live and each.physical_path is None for each in earlier.columns)
+    is_cut = is_older or erasure.oldest_version > earlier.version
     if erasure.verdict != NEVER_HAD and not (erasure.verdict == ERASED and is_cut):
         return found
     now = _physical_paths(table.answer("column_mapping").collect())

@@ -28,7 +28,10 @@ def spark_home(environ: Mapping[str, str]) -> Path | None:
         return None
     package = Path(pyspark.__file__).parent
     # pyspark/find_spark_home.py searches these folders too. `pyspark-client` contains no jars.
-    candidates = (Path("..").resolve(), package / "spark-distribution", package)
+    candidates = (
+        *(Path("..").resolve(), package / "spark-distribution", package),
+        package.parent.parent,  # of a distribution whose folder `python` is in PYTHONPATH
+    )
     return next((path for path in candidates if _is_spark_home(path)), None)
 
 
@@ -43,4 +46,5 @@ def is_client_only(environ: Mapping[str, str]) -> bool:
 
 
 def _is_spark_home(path: Path) -> bool:
-    return os.path.isfile(path / "bin" / "spark-submit") and os.path.isdir(path / "jars")
+    has_jars = any(os.path.isdir(path / folder) for folder in ("jars", "assembly"))
+    return os.path.isfile(path / "bin" / "spark-submit") and has_jars

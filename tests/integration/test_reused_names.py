@@ -395,6 +395,7 @@ def test_running_stream_of_a_plain_table_continues_after_restore(
     with stream.running() as query:
         query.processAllAvailable()
         table.restore(1)
+        query.processAllAvailable()
         table.log.append_foreign({"metaData": table.log.metadata})
         table.insert("(3, 333)")
         query.processAllAvailable()

@@ -183,7 +183,10 @@ class TableLog:
         file = self.path / "_delta_log" / f"{self.version + 1:020}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         commit = [{"commitInfo": {"timestamp": 0, "operation": "FOREIGN"}}, *actions]
-        file.write_text("".join(f"{json.dumps(action)}\n" for action in commit))
+        # A stream that runs must not read a part of the commit.
+        written = file.with_name(f".{file.name}.tmp")
+        written.write_text("".join(f"{json.dumps(action)}\n" for action in commit))
+        written.replace(file)
 
 
 def local(table: Path, path: str) -> Path:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -66,6 +68,23 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert listed == NAMES
     assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), (">/dev/full", 2)]
+)
+def test_command_without_standard_streams_has_its_exit_code(redirection: str, code: int) -> None:
+    command = f"{shlex.quote(sys.executable)} -m spark_ext submit-args {redirection}"
+
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert ("No space left" in done.stderr) == (code == 2)
+
+
+def test_sample_is_a_number_from_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "'-1' is not a number from 0" in refused(capsys, "audit", "t", "--sample", "-1")
 
 
 def test_version_is_the_one_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

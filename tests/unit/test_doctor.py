@@ -132,6 +132,36 @@ def test_spark_home_is_a_problem_when_pyspark_is_of_another_line(tmp_path: Path)
     assert pyspark.__version__ in found.found
 
 
+def test_spark_home_is_the_distribution_whose_python_is_imported(tmp_path: Path) -> None:
+    home = tmp_path / "spark"
+    for file in ("python/pyspark/__init__.py", "bin/spark-submit", "jars/x.jar"):
+        (home / file).parent.mkdir(parents=True)
+        (home / file).touch()
+    code = "from spark_ext.launch.spark_home import spark_home; print(spark_home({}))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(home / "python")},
+        cwd=tmp_path,
+    )
+
+    assert done.stdout.strip() == str(home), done.stderr
+
+
+def test_trial_in_another_folder_gets_absolute_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    found = sessions._in_other_folder({"PYTHONPATH": ".", "SPARK_CONF_DIR": "conf", "X": "y"})
+
+    first, *_, last = found.pop("PYTHONPATH").split(os.pathsep)
+    assert (first, (Path(last) / "spark_ext").is_dir()) == (str(tmp_path), True)
+    assert found == {"SPARK_CONF_DIR": str(tmp_path / "conf"), "X": "y"}
+
+
 def test_spark_home_is_a_problem_without_jars(tmp_path: Path) -> None:
     assert installation.spark({**ENVIRON, "SPARK_HOME": str(tmp_path)}).status == PROBLEM
 

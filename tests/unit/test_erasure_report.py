@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import Row
 
 from spark_ext import AppliedStep, Certificate, DroppedColumn, ErasureReport, TableErasure
 from spark_ext.erasure.column_erasure import column_erasure
@@ -19,6 +20,7 @@ from spark_ext.lakehouse.certificate import earlier_certificate
 from spark_ext.lakehouse.earlier import EarlierColumn, EarlierFinding
 from spark_ext.lakehouse.erasure_report import reason
 from spark_ext.lakehouse.erasure_results import due_steps
+from spark_ext.lakehouse.erasure_run import _with_earlier
 from spark_ext.log.actions import LIVE
 from spark_ext.model.dropped import ErasureStep
 from spark_ext.model.erasure import ColumnErasure, LiveColumn, NameInLog
@@ -223,6 +225,45 @@ def test_certificate_of_a_live_column_has_it_as_live() -> None:
     unknown = replace(of("UNKNOWN"), earlier=first)
     assert reason(unknown).endswith("the log does not say whether it was dropped or renamed")
     assert "older file of the log has ssn" in reason(of("UNKNOWN", names_in_log=(older,)))
+
+
+class Columns:
+    """The answers of `column_mapping` for a table without the name `ssn`."""
+
+    def answer(self, *_: str) -> Columns:
+        return self
+
+    def collect(self) -> list[Row]:
+        return [Row(name="id", physicalName=None), Row(name="s", physicalName="col-9")]
+
+
+@pytest.mark.parametrize(
+    ("live", "oldest", "verdict"),
+    [
+        # The log shows every rename since the certificate of version 5.
+        (SSN, 5, "ERASED"),
+        (SSN, 6, "UNKNOWN"),
+        # The name is older than the certificate.
+        (OLDER, 5, "UNKNOWN"),
+        # The log shows the drop of this column.
+        (replace(SSN, id=8), 6, "ERASED"),
+        # The column is in the schema under another name.
+        (replace(SSN, id=8, physical_path="`col-9`"), 6, "UNKNOWN"),
+    ],
+)
+def test_drop_in_the_log_may_be_that_of_a_later_column(
+    live: EarlierColumn, oldest: int, verdict: str
+) -> None:
+    own = replace(dropped("ssn"), physical_path="`col-1`", id=8)
+    found = of("ERASED", columns=(own,), oldest_version=oldest, version=9)
+    first = Certificate.of(report(replace(found, earlier=EarlierFinding("now", 5, (live,)))))
+    earlier = findings(first)["id-1"]
+    assert earlier.version == 5
+    known = replace(earlier, columns=(live,))
+
+    checked = _with_earlier(Columns(), replace(found, earlier=known))  # type: ignore[arg-type]
+
+    assert checked.verdict == verdict
 
 
 def test_live_column_is_newer_than_a_dropped_column_of_the_same_physical_path() -> None:

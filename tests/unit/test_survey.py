@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -469,7 +470,7 @@ def test_json_has_a_line_for_each_table_and_the_sums() -> None:
 
 
 def test_csv_has_a_line_for_each_table(capsys: pytest.CaptureFixture[str]) -> None:
-    write_csv(of(ODD, MISSING))
+    write_csv(of(ODD, MISSING), sys.stdout)
 
     first, second = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert (first["table"], first["sizeInBytes"], first["error"]) == (ODD.table, "1234", "")
@@ -479,6 +480,6 @@ def test_csv_has_a_line_for_each_table(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_csv_without_tables_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:
-    write_csv(of())
+    write_csv(of(), sys.stdout)
 
     assert capsys.readouterr().out.startswith("table,mode,tracked,")

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import sparkext.parquet.FileColumn;
 import sparkext.parquet.MissingFileException;
@@ -62,15 +61,11 @@ record DataFooter(List<FileColumn> columns, String problem) {
       return new DataFooter(null, "its path is not the URI of a file");
     }
     try {
-      Long known =
-          length == null
-              ? place.getFileSystem(configuration).getFileStatus(place).getLen()
-              : length;
-      StoredVector.requireNothingElse(configuration, place, known);
+      StoredVector.requireNothingElse(configuration, place, length);
       return EMPTY;
     } catch (FileNotFoundException | MissingFileException missing) {
       return new DataFooter(null, MISSING);
-    } catch (UnreadableFileException | UnsupportedFileSystemException broken) {
+    } catch (UnreadableFileException broken) {
       return new DataFooter(null, broken.getMessage());
     }
   }

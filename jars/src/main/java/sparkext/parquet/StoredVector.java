@@ -60,15 +60,27 @@ public record StoredVector(String file, int offset, int size) implements Seriali
   /**
    * Reads a whole file of vectors.
    *
+   * @param known the length of the file; null if it is not known
    * @throws MissingFileException if the file does not exist
    * @throws UnreadableFileException if the file contains anything else
    */
-  public static void requireNothingElse(Configuration configuration, Path file, long length)
+  public static void requireNothingElse(Configuration configuration, Path file, Long known)
+      throws IOException {
+    try {
+      Storages storages = new Storages(configuration);
+      requireNothingElse(
+          storages, file, known == null ? storages.of(file).getFileStatus(file).getLen() : known);
+    } catch (UnknownStorageException unknown) {
+      throw new UnreadableFileException(unknown.getMessage());
+    }
+  }
+
+  private static void requireNothingElse(Storages storages, Path file, long length)
       throws IOException {
     if (length < FIRST) {
       throw notOfVectors();
     }
-    try (InputFile source = new Storages(configuration).open(file, length)) {
+    try (InputFile source = storages.open(file, length)) {
       byte[] version = new byte[FIRST];
       source.read(0, version);
       if (version[0] != VERSION) {
@@ -86,8 +98,6 @@ public record StoredVector(String file, int offset, int size) implements Seriali
       if (offset != length) {
         throw notOfVectors();
       }
-    } catch (UnknownStorageException unknown) {
-      throw new UnreadableFileException(unknown.getMessage());
     }
   }
 

@@ -119,6 +119,9 @@ public final class ReusedNames {
     try {
       later = later(reader, version, Optional.of((Metadata) metadata));
     } catch (DeltaIllegalStateException commitsAreMissing) {
+      if (!"DELTA_MISSING_FILES_UNEXPECTED_VERSION".equals(commitsAreMissing.getCondition())) {
+        throw commitsAreMissing;
+      }
       // Log cleanup deleted commits that this stream has read. A new start needs none of them.
       throw UsageTrackingErrors.streamRestartRequired(
               reader.deltaLog().dataPath().toString(), version, reader.version())
