@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,10 @@ from spark_ext.model.columns import Column, columns_of
 from spark_ext.model.erasure import IN_SCHEMA, NameInLog
 from spark_ext.model.operations import DROP_COLUMNS, RENAME_COLUMN
 from spark_ext.model.schema import Path, lower, path_of, quoted
+
+# Spark, UnresolvedAttribute.scala, `name`: only a part with a dot is in backticks, and other
+# backticks are not escaped.
+_AS_DELTA = re.compile(r"(?:^|(?<=\.))`([^`]*\.[^`]*)`(?=\.|$)|([^.]+)")
 
 
 @dataclass
@@ -154,7 +159,8 @@ def _identity(column: Column) -> tuple[int, Path] | None:
 
 def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
     try:
-        found = json.loads(parameters.get("columns", "[]"))
+        columns = parameters.get("columns", "[]")
+        found = columns if isinstance(columns, list) else json.loads(columns)
     except (TypeError, ValueError):  # a value of another writer
         return
     for name in found if isinstance(found, list) else ():
@@ -165,7 +171,7 @@ def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
 def _path(name: Any) -> Path:
     if not isinstance(name, str) or not name:
         return ()
-    return path_of(name) or (name,)
+    return path_of(name) or tuple(quoted or plain for quoted, plain in _AS_DELTA.findall(name))
 
 
 def _in_schemas(folder: TableFolder) -> Iterator[tuple[Column, int | None]]:

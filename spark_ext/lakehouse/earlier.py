@@ -34,9 +34,10 @@ class EarlierColumn:
 
     def drops(self, other: EarlierColumn) -> bool:
         """Returns whether this dropped column is the same column as an earlier one."""
-        if None not in (self.id, other.id) and self.id != other.id:
-            return False
         if other.physical_path is None and other.live:  # in a schema older than the known history
+            return False
+        # After column mapping was removed, a column of the same name has no id.
+        if self.physical_path is not None and other.id is not None and self.id != other.id:
             return False
         if self.physical_path is None or other.physical_path is None:
             return self.path == other.path

@@ -43,8 +43,8 @@ def read_table(
         found = replace(found, table=_name(spark, place))
         table = NamedTable(spark, found.table)
         erasure = _read(table, column)
-        found = replace(found, erasure=erasure)
-        return _with_earlier(table, replace(found, earlier=earlier(erasure.table_id)))
+        found = replace(found, erasure=erasure, earlier=earlier(erasure.table_id))
+        return _with_earlier(table, found)
     except Exception as error:  # from Spark, Java or a storage
         return _failed(found, error)
 

@@ -184,6 +184,7 @@ def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
     info = found.get("commitInfo", {})
     # Protocol, "In-Commit Timestamps": this is the time of the commit, if there is one.
     own_time = info.get("inCommitTimestamp")
+    parameters = info.get("operationParameters")
     return Commit(
         version=version,
         time=time if own_time is None else own_time,
@@ -192,7 +193,7 @@ def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
         engine=info.get("engineInfo"),
         protocol=protocol(found.get("protocol")),
         metadata=metadata(found.get("metaData")),
-        parameters=info.get("operationParameters") or {},
+        parameters=parameters if isinstance(parameters, dict) else {},
     )
 
 

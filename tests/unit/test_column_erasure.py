@@ -237,6 +237,17 @@ def test_commit_of_a_rename_has_the_former_name_when_its_schemas_are_deleted() -
     assert (live.verdict, live.live_columns[0].former_paths) == ("LIVE", ("b",))
 
 
+def test_commit_of_a_rename_may_have_backticks_in_names() -> None:
+    both = {"a": "1 a", "p": {"column": "2 p", "struct": {"n`w": f"3 {UUID}"}}}
+    renamed = table(both, "name", "true")
+    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", renamed))
+    cut = forgotten(whole, 1, oldColumnPath="p.old", newColumnPath="p.n`w")
+    dropped = forgotten(log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE)), 1, columns='["p.n`w"]')
+
+    assert asked(folder(cut), "old").verdict == "LIVE"
+    assert asked(folder(dropped), "`n``w`").verdict == "ERASED"
+
+
 def nested(struct: str, field: str) -> TableMetadata:
     column = {"column": f"1 {UUID}", "struct": {field: f"2 {OTHER_UUID}"}}
     return table({struct: column, "a": "3 a"}, "name", "true")

@@ -14,8 +14,10 @@ import pytest
 from pyspark.sql import Row
 
 from spark_ext import AppliedStep, Certificate, DroppedColumn, ErasureReport, TableErasure
+from spark_ext.api.named_table import NamedTable
 from spark_ext.erasure.column_erasure import column_erasure
 from spark_ext.errors import NotACertificateError
+from spark_ext.lakehouse import erasure_run
 from spark_ext.lakehouse.certificate import earlier_certificate
 from spark_ext.lakehouse.earlier import EarlierColumn, EarlierFinding
 from spark_ext.lakehouse.erasure_report import reason
@@ -202,6 +204,9 @@ OLDER = replace(SSN, physical_path=None, id=None, version=0)
         # A column of the same physical path has another id.
         ((replace(DROPPED, id=3), SSN), (SSN,)),
         ((DROPPED, OLDER), (OLDER,)),
+        # After a removal of column mapping, a later column has the name.
+        ((replace(DROPPED, id=None), SSN), (SSN,)),
+        ((DROPPED, replace(SSN, id=None)), ()),
     ],
 )
 def test_column_that_no_newer_certificate_found_as_dropped_may_be_renamed(
@@ -333,6 +338,23 @@ def test_error_after_the_first_reading_keeps_the_earlier_results() -> None:
 
     assert (failed.verdict, reason(failed)) == ("UNREADABLE", "LOST")
     assert [each.path for each in findings(Certificate.of(report(failed)))["id-1"].columns] == ["b"]
+
+
+def test_error_after_the_reading_keeps_what_an_earlier_certificate_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = EarlierFinding("now", 0, (SSN,))
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("lost")
+
+    monkeypatch.setattr(erasure_run, "_name", lambda spark, place: place)
+    monkeypatch.setattr(erasure_run, "_read", lambda *_: of("NEVER_HAD").erasure)
+    monkeypatch.setattr(NamedTable, "answer", fail)
+
+    found = erasure_run.read_table(None, "t", "ssn", lambda _: known)  # type: ignore[arg-type]
+
+    assert (found.verdict, found.earlier) == ("UNREADABLE", known)
 
 
 # Steps that `--apply` runs.
