@@ -403,6 +403,12 @@ def test_running_stream_of_a_plain_table_continues_after_restore(
     assert sorted(row["a"] for row in stream.rows()) == [1, 2, 3]
 
 
+def test_change_feed_may_end_after_the_newest_version(table: Table) -> None:
+    filled(table, NAME_MODE)
+
+    assert changes(table, 0, 99) == [(1, 111, "insert")]
+
+
 @pytest.mark.parametrize("is_mapped", [False, True])
 def test_running_stream_reads_on_when_its_first_commits_were_deleted(
     table: Table, tmp_path: Path, is_mapped: bool

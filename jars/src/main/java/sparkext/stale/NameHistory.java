@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
@@ -175,9 +176,12 @@ final class NameHistory {
    * @return empty if no version removed column mapping, or if any version changed columns otherwise
    */
   Optional<List<Long>> removals() {
+    if (IntStream.range(1, states.size()).noneMatch(this::isRemoval)) {
+      return Optional
+          .empty(); // A stream may have seen many changes, whose columns take long to read
+    }
     ColumnNames readers = states.get(states.size() - 1).columns();
     List<Long> versions = new ArrayList<>();
-    boolean isRemoved = false;
     for (int i = 1; i < states.size(); i++) {
       ColumnNames before = states.get(i - 1).columns();
       boolean isRemoval = isRemoval(i);
@@ -185,13 +189,12 @@ final class NameHistory {
       if (!onlyAddsColumns(i) || !(isRemoval ? before.lacksOnlyColumnsOf(readers) : areNamesKept)) {
         return Optional.empty();
       }
-      isRemoved |= isRemoval;
       // A column that was added later may have the name that a dropped column has in older files.
       if (isRemoval && !(areNamesKept && readers.hasNamesIn(before))) {
         versions.add(states.get(i).version());
       }
     }
-    return isRemoved ? Optional.of(versions) : Optional.empty();
+    return Optional.of(versions);
   }
 
   private boolean onlyAddsColumns(int i) {

@@ -6,6 +6,7 @@ import java.util.OptionalLong;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaIllegalStateException;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -55,8 +56,10 @@ public final class ReusedNames {
       CHECKED.set(changes);
       return;
     }
-    if (end > reader.version() && !areColumnsKept(reader, later(reader, end, Optional.empty()))) {
-      refuse(changes, end);
+    // Delta allows an end after the newest version.
+    long last = end > reader.version() ? Math.min(end, newest(reader, end).version()) : end;
+    if (last > reader.version() && !areColumnsKept(reader, later(reader, last, Optional.empty()))) {
+      refuse(changes, last);
     }
     boolean mayMislead = changes.isBeingChecked() || end < reader.version();
     CHECKED.remove();
@@ -165,17 +168,23 @@ public final class ReusedNames {
    */
   private static Optional<NameHistory> later(
       SnapshotDescriptor reader, long last, Optional<Metadata> end) {
-    DeltaLog log = reader.deltaLog();
     // A removal in between that also dropped the feature truncated the history.
     if (!NameHistories.mayHaveRemovedMapping(reader.protocol())
-        && !NameHistories.mayHaveRemovedMapping(
-            log.update(
-                    /* stalenessAcceptable= */ false, Option.empty(), log.getInitialCatalogTable())
-                .protocol())) {
+        && !NameHistories.mayHaveRemovedMapping(newest(reader, last).protocol())) {
       return Optional.empty();
     }
     return NameHistories.since(
         reader.deltaLog(), reader.version(), last, end, () -> State.of(reader));
+  }
+
+  /** Returns the known snapshot if it is as new as a version, otherwise the newest one. */
+  private static Snapshot newest(SnapshotDescriptor reader, long version) {
+    DeltaLog log = reader.deltaLog();
+    Snapshot known = log.unsafeVolatileSnapshot();
+    return known != null && known.version() >= version
+        ? known
+        : log.update(
+            /* stalenessAcceptable= */ false, Option.empty(), log.getInitialCatalogTable());
   }
 
   /** Returns true if a later version has the same columns under the reader's names. */
