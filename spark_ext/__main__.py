@@ -51,7 +51,7 @@ def _open_missing_streams() -> None:
     """Replaces standard output and standard error if the shell has closed them."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", errors="replace"))
 
 
 if __name__ == "__main__":

@@ -51,14 +51,20 @@ def try_session(way: str, environ: Mapping[str, str]) -> Trial:
 
 
 def _in_other_folder(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns variables with absolute paths, by which Python also finds this package."""
+    """Returns variables with absolute paths, by which Python also finds this package.
+
+    An installed package is found anyway, and its folder would hide modules of Python.
+    """
     found = dict(environ)
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "JAVA_HOME"):
         if found.get(name):
             found[name] = os.path.abspath(found[name])
     folders = [each for each in found.get("PYTHONPATH", "").split(os.pathsep) if each]
     here = str(Path(__file__).parents[2])
-    found["PYTHONPATH"] = os.pathsep.join(os.path.abspath(each) for each in (*folders, here))
+    if here not in map(os.path.abspath, sys.path[1:]):
+        folders.append(here)
+    if folders:
+        found["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, folders))
     return found
 
 

@@ -171,7 +171,8 @@ def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
 def _path(name: Any) -> Path:
     if not isinstance(name, str) or not name:
         return ()
-    return path_of(name) or tuple(quoted or plain for quoted, plain in _AS_DELTA.findall(name))
+    parts = tuple(quoted or plain for quoted, plain in _AS_DELTA.findall(name))
+    return path_of(name) or parts or (name,)
 
 
 def _in_schemas(folder: TableFolder) -> Iterator[tuple[Column, int | None]]:

@@ -154,12 +154,15 @@ def test_trial_in_another_folder_gets_absolute_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
 
     found = sessions._in_other_folder({"PYTHONPATH": ".", "SPARK_CONF_DIR": "conf", "X": "y"})
 
     first, *_, last = found.pop("PYTHONPATH").split(os.pathsep)
     assert (first, (Path(last) / "spark_ext").is_dir()) == (str(tmp_path), True)
     assert found == {"SPARK_CONF_DIR": str(tmp_path / "conf"), "X": "y"}
+    monkeypatch.setattr("sys.path", ["", last])
+    assert sessions._in_other_folder({"X": "y"}) == {"X": "y"}
 
 
 def test_spark_home_is_a_problem_without_jars(tmp_path: Path) -> None:
