@@ -44,7 +44,8 @@ def column_erasure(folder: TableFolder) -> ColumnErasure:
     everywhere = traces(folder, found, lifetimes)
     names = names_before_history(folder, found, lifetimes)
     asked = _Asked(folder, names)
-    inside = _paths_inside(folder)
+    has_unknown = any(isinstance(column, UnknownColumn) for column in everywhere.of)
+    inside = _paths_inside(folder) if has_unknown else {}
     dropped = [
         column
         for column in everywhere.of

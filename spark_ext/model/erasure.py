@@ -83,8 +83,9 @@ class ColumnErasure:
     Args:
         verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if a file has its
             data; `UNKNOWN`, if an unreadable file or schema may have the column, or if files or
-            older schemas have a column that may be it; `ERASED`, if the table had the column, and
-            no data remains; `NEVER_HAD`, if no version since `oldest_version` has the column.
+            older schemas have a column that may be the requested one; `ERASED`, if the table had
+            the column, and no data remains; `NEVER_HAD`, if no version since `oldest_version` has
+            the column.
         column: The requested name or shell pattern; None for every dropped column.
         table_id: The id in the table's metadata.
         location: The path of the table.

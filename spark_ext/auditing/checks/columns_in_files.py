@@ -13,7 +13,16 @@ from spark_ext.log.replay import State
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.operations import RESTORE
-from spark_ext.model.schema import CHILDREN, INNER, DataType, Path, as_code, lower
+from spark_ext.model.schema import (
+    CHILDREN,
+    EMPTY_SCHEMA,
+    INNER,
+    DataType,
+    Path,
+    as_code,
+    inner_types,
+    lower,
+)
 
 # The version of a column that is older than the log.
 _BEFORE_THE_LOG = -1
@@ -220,33 +229,25 @@ def _unknown_ids(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, st
     types: dict[Path, DataType | str | None] = {}
     for column in group.columns or ():
         path, id = column.path, column.field_id
-        if path[:-1] in types and _has_no_id(path[-1], types[path[:-1]]):
-            types[path] = _type_inside(path[-1], types[path[:-1]])
-        elif known.is_internal(path):
+        above = types.get(path[:-1], EMPTY_SCHEMA)
+        if path in types or known.is_internal(path):  # an element, a key or a value, or Delta's
             continue
+        if _has_only_parts(above) or (above is None and path[-1] in INNER):
+            types[path] = above
         elif id is None:
             yield path, "this column without a field id, by which mode id finds columns"
         elif not known.allows_id(id):
             yield path, f"this column with the field id {id}, which no column has or had"
         else:
-            types[path] = known.type_of(id)
+            kind = known.type_of(id)
+            types |= {path: None} if kind is None else dict(inner_types(path, kind))
 
 
-def _has_no_id(name: str, above: DataType | str | None) -> bool:
-    """Returns whether a name in a file is no column, such as an element or a part of a variant."""
-    if above is None:  # the type is not known
-        return name in INNER
-    if isinstance(above, str) or above["type"] not in ("struct", *CHILDREN):
-        return True
-    return name in dict(CHILDREN.get(above["type"], ())).values()
-
-
-def _type_inside(name: str, above: DataType | str | None) -> DataType | str | None:
-    if above is None or isinstance(above, str) or above["type"] not in CHILDREN:
-        return above
-    keys = {segment: key for key, segment in CHILDREN[above["type"]]}
-    inside: DataType | str = above[keys[name]]
-    return inside
+def _has_only_parts(data_type: DataType | str | None) -> bool:
+    """Returns whether names below a type are no columns, such as the parts of a variant."""
+    if data_type is None or isinstance(data_type, str):
+        return data_type is not None
+    return data_type["type"] not in ("struct", *CHILDREN)
 
 
 def _versions_of_pairs(states: tuple[State, ...]) -> dict[_ColumnIds, int]:

@@ -176,9 +176,9 @@ final class NameHistory {
    * @return empty if no version removed column mapping, or if any version changed columns otherwise
    */
   Optional<List<Long>> removals() {
+    // The loop reads the columns of each version, of which a stream may have seen many.
     if (IntStream.range(1, states.size()).noneMatch(this::isRemoval)) {
-      return Optional
-          .empty(); // A stream may have seen many changes, whose columns take long to read
+      return Optional.empty();
     }
     ColumnNames readers = states.get(states.size() - 1).columns();
     List<Long> versions = new ArrayList<>();
