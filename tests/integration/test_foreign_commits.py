@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from delta.tables import DeltaTable
@@ -175,22 +176,36 @@ def test_stale_plan_reads_what_delta_reads(table: Table, style: Callable[[Lines]
 
 @pytest.mark.every_variant
 @pytest.mark.broken_table("file_missing")
-@pytest.mark.parametrize("is_absolute", [False, True])
-def test_audit_compares_paths_as_delta_does(table: Table, is_absolute: bool) -> None:
+@pytest.mark.parametrize(
+    ("added", "removed", "is_same"),
+    [
+        ("{file}", "./{file}", True),
+        ("{file}", "{folder}/{file}", False),
+        ("{folder}/{file}", "file://{folder}/{file}", True),
+    ],
+)
+def test_audit_compares_paths_as_delta_does(
+    table: Table, added: str, removed: str, is_same: bool
+) -> None:
     table.create_tracked("a INT")
     insert_one_file(table, "(1)")
     insert_one_file(table, "(2)")
-    path = min(live(table.log))
-    removed = (table.path / path).as_uri() if is_absolute else f"./{path}"
+    file = min(live(table.log))
 
+    def path(form: str) -> str:
+        return form.format(file=file, folder=quote(str(table.path)))
+
+    add = live(table.log)[file]
+    remove = {"deletionTimestamp": 1, "dataChange": True}
     table.log.append_foreign(
-        {"remove": {"path": removed, "deletionTimestamp": 1, "dataChange": True}}
+        {"remove": {"path": file, **remove}}, {"add": {**add, "path": path(added)}}
     )
+    table.log.append_foreign({"remove": {"path": path(removed), **remove}})
 
-    assert len(table.selected()) == (2 if is_absolute else 1)
-    (table.path / path).unlink()
+    assert len(table.selected()) == (1 if is_same else 2)
+    (table.path / file).unlink()
     audited = spark_ext.audit(table.spark, table.path, progress=None).findings
-    assert [finding.check for finding in audited] == (["file_missing"] if is_absolute else [])
+    assert [finding.check for finding in audited] == ([] if is_same else ["file_missing"])
 
 
 # The omitted columns depend on the time of the call and on the size of the lines.

@@ -28,11 +28,13 @@ final class DataFolder {
           .add("isHidden", DataTypes.BooleanType);
 
   private final FileSystem storage;
+  private final URI defaultStorage;
   private final Path root;
   private final List<Row> rows = new ArrayList<>();
 
   DataFolder(Path table, Configuration configuration) throws IOException {
     storage = table.getFileSystem(configuration);
+    defaultStorage = FileSystem.getDefaultUri(configuration);
     root = storage.makeQualified(table);
   }
 
@@ -41,14 +43,25 @@ final class DataFolder {
     return key(root);
   }
 
+  /** Returns the URI of the session's default storage. */
+  URI defaultStorage() {
+    return defaultStorage;
+  }
+
   /**
    * Returns the text by which readers of the log compare paths.
    *
-   * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code getCanonicalPathUdf}.
+   * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code CanonicalPathFunction}.
+   *
+   * @param storage the URI of the session's default storage, for an absolute path without scheme
    */
-  static String keyInLog(String path) {
+  static String keyInLog(URI storage, String path) {
     Path place = DataFooter.place(path);
-    return place == null ? path : place.toUri().toString();
+    if (place == null) {
+      return path;
+    }
+    boolean isQualified = !place.isAbsoluteAndSchemeAuthorityNull();
+    return (isQualified ? place : place.makeQualified(storage, place)).toUri().toString();
   }
 
   /**

@@ -298,6 +298,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
 
   private Dataset<Row> withKeys(Dataset<Row> actions, boolean ofFolder) {
     StructType schema = actions.schema();
-    return actions.flatMap(new FileKeys(folder.root(), schema, ofFolder), Encoders.row(schema));
+    return actions.flatMap(
+        new FileKeys(folder.root(), folder.defaultStorage(), schema, ofFolder),
+        Encoders.row(schema));
   }
 }

@@ -2,6 +2,7 @@
 package sparkext.log;
 
 import java.io.IOException;
+import java.net.URI;
 import java.util.Iterator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -15,16 +16,17 @@ import org.apache.spark.sql.types.StructType;
  * so that Spark shuffles less data.
  *
  * @param root the table's folder, as {@link DataFolder#root}
+ * @param storage the URI of the session's default storage
  * @param schema the schema of the actions
  * @param ofFolder true to add rows for the files of deletion vectors, and to use one key for all
  *     paths of a file
  */
-record FileKeys(String root, StructType schema, boolean ofFolder)
+record FileKeys(String root, URI storage, StructType schema, boolean ofFolder)
     implements FlatMapFunction<Row, Row> {
   @Override
   public Iterator<Row> call(Row action) throws IOException {
     String path = action.getAs("path");
-    String key = ofFolder ? DataFolder.key(root, path) : DataFolder.keyInLog(path);
+    String key = ofFolder ? DataFolder.key(root, path) : DataFolder.keyInLog(storage, path);
     String vector = ofFolder ? LoggedVector.path(action.getAs("deletionVector")) : null;
     Object[] values = IntStream.range(0, action.length()).mapToObj(action::get).toArray();
     values[schema.fieldIndex("key")] = key;
