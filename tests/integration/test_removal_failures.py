@@ -450,6 +450,34 @@ def test_removal_in_conflict_while_it_copies_continues_or_deletes_its_copies(
     assert other.rows() == rows
 
 
+def test_rewrite_that_failed_is_made_again_when_its_rows_were_deleted_meanwhile(
+    disk: OddDisk, table: Table
+) -> None:
+    table.name = f"delta.`odd:{table.path}`"
+    columns = "a INT, s STRUCT<x: INT>"
+    table.create(columns, TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
+    insert_one_file(table, "(1, named_struct('x', 1)), (2, named_struct('x', 2))")
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")
+    table.alter("RENAME COLUMN a TO b")
+    insert_one_file(table, "(3, named_struct('y', 3))")
+    disk.hold()
+    running = Running(table, "rewrite")
+    wait_until(lambda: disk.has_delayed, "the copy of the second file")
+    other = Table(table.spark, table.path)
+
+    other.spark.sql(f"DELETE FROM {table.name} WHERE b = 1")
+    disk.fail()
+    disk.release()
+    running.thread.join()
+
+    assert running.error is None
+    assert not disk.has_fault
+    assert other.log.operation == OPERATION
+    assert counts(other.log) == (0, 1, 1)
+    assert other.selected("b, s.y") == [(2, None), (3, 3)]
+
+
 def orphans(table: Table) -> set[Path]:
     """Returns the copies that no version of the log names."""
     named = {local(table.path, path) for path in newest_adds(table.log)}

@@ -52,6 +52,11 @@ class OddDisk:
         (self._folder / "gate").unlink(missing_ok=True)
 
     @property
+    def has_fault(self) -> bool:
+        """Returns whether a write is still to fail."""
+        return any(self._folder.glob("fail-*"))
+
+    @property
     def has_delayed(self) -> bool:
         """Returns whether `hold` has delayed a data file, also after `release`."""
         return (self._folder / "waiting").exists()

@@ -151,23 +151,24 @@ final class Copies {
     }
     try {
       rewrite(toRewrite, snapshot);
-      return new RoundFailures(unreadable, Set.of(), null);
+      return new RoundFailures(unreadable, List.of(), null);
     } catch (Exception failure) { // Scala declares no checked exceptions
       if (UsageTrackingErrors.isStop(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }
-      Set<String> paths = new HashSet<>();
-      toRewrite.forEach(decision -> paths.add(decision.file().path()));
-      return new RoundFailures(unreadable, paths, failure);
+      return new RoundFailures(unreadable, files(toRewrite), failure);
     }
+  }
+
+  private static List<AddFile> files(List<FilePlan.FileDecision> decisions) {
+    return decisions.stream().map(FilePlan.FileDecision::file).toList();
   }
 
   private void rewrite(List<FilePlan.FileDecision> toRewrite, Snapshot snapshot) {
     if (toRewrite.isEmpty()) {
       return;
     }
-    Rewrites.Rewrite rewrite =
-        rewrites.write(toRewrite.stream().map(FilePlan.FileDecision::file).toList(), snapshot);
+    Rewrites.Rewrite rewrite = rewrites.write(files(toRewrite), snapshot);
     for (FilePlan.FileDecision decision : toRewrite) {
       made.put(decision.file().path(), CopiedFile.rewritten(decision, rewrite));
     }

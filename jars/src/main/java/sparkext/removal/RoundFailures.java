@@ -2,10 +2,10 @@
 package sparkext.removal;
 
 import java.util.Collection;
-import java.util.HashSet;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.FileJob;
@@ -14,31 +14,34 @@ import sparkext.files.FileJob;
  * The failures of one round.
  *
  * @param unreadable the files that cannot be read, by their paths in the log
- * @param notRewritten the paths of the files that Delta failed to rewrite
+ * @param notRewritten the files that Delta failed to rewrite
  * @param failure of that rewrite; null if Delta rewrote the files
  */
 record RoundFailures(
-    Map<String, FileJob.TaskResult> unreadable, Set<String> notRewritten, Exception failure) {
+    Map<String, FileJob.TaskResult> unreadable, List<AddFile> notRewritten, Exception failure) {
   /**
-   * Throws the failure of a file that is live and has the same deletion vector, or of a rewrite
-   * whose files are all live. A file that another writer removed, or its earlier vector, may be
-   * deleted already.
+   * Throws the failure of a file that is live and has the same deletion vector, or of a rewrite all
+   * of whose files are. A file that another writer removed, or its earlier vector, may be deleted
+   * already.
    */
   void throwIfLive(Collection<AddFile> files) {
     if (unreadable.isEmpty() && failure == null) {
       return;
     }
-    Set<String> live = new HashSet<>();
-    for (AddFile file : files) {
-      live.add(file.path());
-      FileJob.TaskResult result = unreadable.get(file.path());
-      if (result != null
-          && Objects.equals(result.decision().file().deletionVector(), file.deletionVector())) {
+    Map<String, AddFile> live = new HashMap<>();
+    files.forEach(file -> live.put(file.path(), file));
+    for (FileJob.TaskResult result : unreadable.values()) {
+      if (isLive(result.decision().file(), live)) {
         throw result.unreadable().sneakyThrow();
       }
     }
-    if (failure != null && live.containsAll(notRewritten)) {
+    if (failure != null && notRewritten.stream().allMatch(file -> isLive(file, live))) {
       throw UsageTrackingException.sneakyThrow(failure);
     }
+  }
+
+  private static boolean isLive(AddFile file, Map<String, AddFile> live) {
+    AddFile found = live.get(file.path());
+    return found != null && Objects.equals(found.deletionVector(), file.deletionVector());
   }
 }
