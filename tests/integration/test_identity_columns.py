@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.delta_table import Table
@@ -178,3 +180,45 @@ def test_dropped_identity_column_is_not_restored_by_a_column_of_its_name(table: 
     assert table.log.actions("metaData") == []
     assert table.log.written_columns() == ["a", UUID]
     assert table.rows() == [(1, None), (2, 5)]
+
+
+# A stale plan reads each commit since its analysis, and a stream may run for months.
+
+
+def test_commits_that_only_count_identities_share_one_schema_in_memory(table: Table) -> None:
+    table.create_tracked(f"{ALWAYS}, a INT")
+    held = table.frame()
+    for number in range(3):
+        append(table, f"SELECT {number} AS a")
+        assert held.count() == number + 1
+
+    versions, schemas = cached_changes(table)
+
+    assert high_water_mark(table, "i") == 3
+    assert versions == [1, 2, 3]
+    assert schemas == 1
+
+
+def cached_changes(table: Table) -> tuple[list[int], int]:
+    """Returns the versions in the cache of a table, and the number of metadata objects."""
+    jvm: Any = table.spark._jvm
+
+    def read(of: Any, kind: Any, name: str) -> Any:
+        field = kind.getDeclaredField(name)
+        field.setAccessible(True)
+        return field.get(of)
+
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    histories = loader.loadClass("sparkext.stale.NameHistories")
+    # A lookup by key would change the order of the cache's entries.
+    [cached] = [
+        entry.getValue()
+        for entry in read(None, histories, "CACHE").entrySet()
+        if entry.getKey()._2().toUri().getPath() == str(table.path)
+    ]
+    changes = list(read(cached, cached.getClass(), "changes"))
+    objects = {
+        jvm.java.lang.System.identityHashCode(read(change, change.getClass(), "metadata"))
+        for change in changes
+    }
+    return [read(change, change.getClass(), "version") for change in changes], len(objects)

@@ -5,8 +5,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -39,6 +41,10 @@ final class NameHistories {
   /** The feature that DROP FEATURE adds if it drops column mapping but not the history. */
   private static final String CHECKPOINT_PROTECTION = "checkpointProtection";
 
+  /** Source: Delta 4.4.0, DeltaSourceUtils.scala, {@code IDENTITY_INFO_HIGHWATERMARK}. */
+  private static final Pattern LAST_IDENTITY =
+      Pattern.compile("(\"delta\\.identity\\.highWaterMark\"\\s*:\\s*)-?\\d+");
+
   private static final Map<Tuple2<String, Path>, CachedChanges> CACHE =
       new LinkedHashMap<>(16, 0.75f, /* accessOrder= */ true) {
         private static final long serialVersionUID = 1L;
@@ -53,6 +59,13 @@ final class NameHistories {
 
   /** The protocol and the metadata that a commit changed. Each is null if it is unchanged. */
   private record Change(long version, String operation, Protocol protocol, Metadata metadata) {
+    /** Returns this change, with the earlier metadata if the columns are the same. */
+    Change sharing(Metadata earlier) {
+      return haveSameColumns(earlier, metadata)
+          ? new Change(version, operation, protocol, earlier)
+          : this;
+    }
+
     static Optional<Change> of(long version, List<Action> actions) {
       String operation = "";
       Protocol protocol = null;
@@ -83,6 +96,7 @@ final class NameHistories {
   /** All changes of consecutive versions. */
   private static final class CachedChanges {
     private final List<Change> changes = new ArrayList<>();
+    private Metadata newest;
     private long first;
     private long last;
 
@@ -90,12 +104,43 @@ final class NameHistories {
       this.first = first;
       this.last = first - 1;
     }
+
+    /**
+     * Adds later changes. Each write of IDENTITY columns commits metadata, and a stream may see a
+     * million of them, so equal columns are kept once.
+     */
+    void add(List<Change> later) {
+      for (Change change : later) {
+        Change shared = change.sharing(newest);
+        changes.add(shared);
+        newest = shared.metadata() == null ? newest : shared.metadata();
+      }
+    }
   }
 
   /** Returns true if column mapping may have been removed in a version that the log contains. */
   static boolean mayHaveRemovedMapping(Protocol protocol) {
     return protocol.isFeatureSupported(ColumnMappingTableFeature$.MODULE$)
         || protocol.writerFeatureNames().contains(CHECKPOINT_PROTECTION);
+  }
+
+  /**
+   * Returns true if two versions have the same id, properties, partition columns and schema. The
+   * last value of an IDENTITY column, which Delta stores in the schema, may differ.
+   */
+  private static boolean haveSameColumns(Metadata one, Metadata other) {
+    return one != null
+        && other != null
+        && one.id().equals(other.id())
+        && one.configuration().equals(other.configuration())
+        && one.partitionColumns().equals(other.partitionColumns())
+        && Objects.equals(schema(one), schema(other));
+  }
+
+  private static String schema(Metadata metadata) {
+    return metadata.schemaString() == null
+        ? null
+        : LAST_IDENTITY.matcher(metadata.schemaString()).replaceAll("$1");
   }
 
   /**
@@ -110,7 +155,9 @@ final class NameHistories {
   static Optional<NameHistory> since(
       DeltaLog log, long version, long last, Optional<Metadata> end, Supplier<State> start) {
     Optional<NameHistory> history = cached(log, version, last, start);
-    if (history.isPresent() && end.isPresent() && !history.get().metadata().equals(end.get())) {
+    if (history.isPresent()
+        && end.isPresent()
+        && !haveSameColumns(history.get().metadata(), end.get())) {
       // The folder was replaced, and has other commits now.
       forget(log);
       return cached(log, version, last, start);
@@ -214,7 +261,7 @@ final class NameHistories {
         cache.first = first;
       }
       if (last > cache.last) {
-        cache.changes.addAll(read(log, cache.last + 1, last));
+        cache.add(read(log, cache.last + 1, last));
         cache.last = last;
       }
       return cache.changes.stream()
