@@ -21,7 +21,7 @@ from tests.integration.streams import (
     sorted_rows,
     used,
 )
-from tests.support.delta_table import TRACKED, Table
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.name_changes import map_again, remove_mapping
 from tests.support.variants import in_matrix
 
@@ -65,6 +65,21 @@ def test_stream_that_read_everything_continues(
     table.insert("(4, 40)")
 
     assert stream.run() == [*OLD, {"k": 3, "b": 30}, {"k": 4, "b": 40}]
+
+
+def test_stream_of_identities_continues(table: Table, tmp_path: Path) -> None:
+    """Each insert changes the metadata."""
+    table.create("a INT, i BIGINT GENERATED ALWAYS AS IDENTITY", TRACKED, NAME_MODE)
+    table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (1)")
+    table.alter("RENAME COLUMN a TO k")
+    stream = Stream(table, tmp_path / "s")
+    stream.run()
+    table.spark.sql(f"INSERT INTO {table.name} (k) VALUES (2)")
+    remove_mapping(table)
+    for k in (3, 4):
+        table.spark.sql(f"INSERT INTO {table.name} (k) VALUES ({k})")
+
+    assert [row["k"] for row in stream.run()] == [1, 2, 3, 4]
 
 
 @WAYS

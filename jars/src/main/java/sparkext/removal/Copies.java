@@ -156,6 +156,7 @@ final class Copies {
       if (UsageTrackingErrors.isStop(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }
+      LOG.warn("Delta failed to rewrite {} files", toRewrite.size(), failure);
       return new RoundFailures(unreadable, files(toRewrite), failure);
     }
   }

@@ -159,7 +159,7 @@ final class RemovalRounds {
     }
     failures.throwIfLive(table.files());
     if (timeout.isOver() && needsCopies() && !copies.missing(table.files()).isEmpty()) {
-      throw conflict(null);
+      throw conflict(failures.failure());
     }
     return false;
   }

@@ -5,10 +5,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -41,10 +39,6 @@ final class NameHistories {
   /** The feature that DROP FEATURE adds if it drops column mapping but not the history. */
   private static final String CHECKPOINT_PROTECTION = "checkpointProtection";
 
-  /** Source: Delta 4.4.0, DeltaSourceUtils.scala, {@code IDENTITY_INFO_HIGHWATERMARK}. */
-  private static final Pattern LAST_IDENTITY =
-      Pattern.compile("(\"delta\\.identity\\.highWaterMark\"\\s*:\\s*)-?\\d+");
-
   private static final Map<Tuple2<String, Path>, CachedChanges> CACHE =
       new LinkedHashMap<>(16, 0.75f, /* accessOrder= */ true) {
         private static final long serialVersionUID = 1L;
@@ -59,9 +53,9 @@ final class NameHistories {
 
   /** The protocol and the metadata that a commit changed. Each is null if it is unchanged. */
   private record Change(long version, String operation, Protocol protocol, Metadata metadata) {
-    /** Returns this change, with the earlier metadata if the columns are the same. */
+    /** Returns this change, with the earlier metadata if only values of identities differ. */
     Change sharing(Metadata earlier) {
-      return haveSameColumns(earlier, metadata)
+      return earlier != null && metadata != null && NameHistory.areSame(earlier, metadata)
           ? new Change(version, operation, protocol, earlier)
           : this;
     }
@@ -96,7 +90,6 @@ final class NameHistories {
   /** All changes of consecutive versions. */
   private static final class CachedChanges {
     private final List<Change> changes = new ArrayList<>();
-    private Metadata newest;
     private long first;
     private long last;
 
@@ -105,16 +98,14 @@ final class NameHistories {
       this.last = first - 1;
     }
 
-    /**
-     * Adds later changes. Each write of IDENTITY columns commits metadata, and a stream may see a
-     * million of them, so equal columns are kept once.
-     */
-    void add(List<Change> later) {
-      for (Change change : later) {
-        Change shared = change.sharing(newest);
-        changes.add(shared);
-        newest = shared.metadata() == null ? newest : shared.metadata();
+    /** Returns the newest metadata; null if no change has one. */
+    Metadata metadata() {
+      for (int i = changes.size() - 1; i >= 0; i--) {
+        if (changes.get(i).metadata() != null) {
+          return changes.get(i).metadata();
+        }
       }
+      return null;
     }
   }
 
@@ -122,25 +113,6 @@ final class NameHistories {
   static boolean mayHaveRemovedMapping(Protocol protocol) {
     return protocol.isFeatureSupported(ColumnMappingTableFeature$.MODULE$)
         || protocol.writerFeatureNames().contains(CHECKPOINT_PROTECTION);
-  }
-
-  /**
-   * Returns true if two versions have the same id, properties, partition columns and schema. The
-   * last value of an IDENTITY column, which Delta stores in the schema, may differ.
-   */
-  private static boolean haveSameColumns(Metadata one, Metadata other) {
-    return one != null
-        && other != null
-        && one.id().equals(other.id())
-        && one.configuration().equals(other.configuration())
-        && one.partitionColumns().equals(other.partitionColumns())
-        && Objects.equals(schema(one), schema(other));
-  }
-
-  private static String schema(Metadata metadata) {
-    return metadata.schemaString() == null
-        ? null
-        : LAST_IDENTITY.matcher(metadata.schemaString()).replaceAll("$1");
   }
 
   /**
@@ -155,9 +127,7 @@ final class NameHistories {
   static Optional<NameHistory> since(
       DeltaLog log, long version, long last, Optional<Metadata> end, Supplier<State> start) {
     Optional<NameHistory> history = cached(log, version, last, start);
-    if (history.isPresent()
-        && end.isPresent()
-        && !haveSameColumns(history.get().metadata(), end.get())) {
+    if (history.isPresent() && end.isPresent() && !history.get().endsWith(end.get())) {
       // The folder was replaced, and has other commits now.
       forget(log);
       return cached(log, version, last, start);
@@ -248,7 +218,7 @@ final class NameHistories {
     }
     synchronized (cache) {
       if (last < cache.first - 1) {
-        return read(log, first, last);
+        return read(log, first, last, /* earlier= */ null);
       }
       if (first > cache.last + 1) {
         // No caller needs the commits in between, which may be deleted.
@@ -257,11 +227,11 @@ final class NameHistories {
         cache.last = first - 1;
       }
       if (first < cache.first) {
-        cache.changes.addAll(0, read(log, first, cache.first - 1));
+        cache.changes.addAll(0, read(log, first, cache.first - 1, /* earlier= */ null));
         cache.first = first;
       }
       if (last > cache.last) {
-        cache.add(read(log, cache.last + 1, last));
+        cache.changes.addAll(read(log, cache.last + 1, last, cache.metadata()));
         cache.last = last;
       }
       return cache.changes.stream()
@@ -270,7 +240,13 @@ final class NameHistories {
     }
   }
 
-  private static List<Change> read(DeltaLog log, long first, long last) {
+  /**
+   * Reads commits. Each write of IDENTITY columns commits metadata, and a stream may see a million
+   * of them, so metadata that differ in nothing else are one object.
+   *
+   * @param earlier the metadata before the first commit; null if the cache has none
+   */
+  private static List<Change> read(DeltaLog log, long first, long last, Metadata earlier) {
     List<Path> commits = new ArrayList<>();
     Iterator<Tuple2<Object, FileStatus>> files =
         DeltaShims.getChangeLogFiles(
@@ -285,6 +261,7 @@ final class NameHistories {
     JavaSparkContext context =
         JavaSparkContext.fromSparkContext(SparkSession.active().sparkContext());
     List<Change> changes = new ArrayList<>();
+    Metadata newest = earlier;
     long version = first;
     for (LogJson commit :
         JobNames.ofStatement(
@@ -300,8 +277,13 @@ final class NameHistories {
                             .values()))) {
       CommitActions read = CommitActions.of(commit.actions());
       boolean isRead = commit.problem() == null && !commit.isTruncated() && read.isComplete();
-      (isRead ? Change.of(version, read.actions()) : Optional.of(fromSnapshot(log, version)))
-          .ifPresent(changes::add);
+      Optional<Change> change =
+          isRead ? Change.of(version, read.actions()) : Optional.of(fromSnapshot(log, version));
+      if (change.isPresent()) {
+        Change shared = change.get().sharing(newest);
+        newest = shared.metadata() == null ? newest : shared.metadata();
+        changes.add(shared);
+      }
       version++;
     }
     return changes;

@@ -3,9 +3,11 @@ package sparkext.stale;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -64,6 +66,10 @@ final class NameHistory {
           "STREAMING UPDATE",
           "MERGE");
 
+  /** Source: Delta 4.4.0, DeltaSourceUtils.scala, {@code IDENTITY_INFO_HIGHWATERMARK}. */
+  private static final Pattern LAST_IDENTITY =
+      Pattern.compile("(\"delta\\.identity\\.highWaterMark\"\\s*:\\s*)-?\\d+");
+
   private final List<State> states;
 
   /**
@@ -108,9 +114,29 @@ final class NameHistory {
     return operation != null && ENABLING.contains(operation);
   }
 
-  /** Returns the metadata of the last version. */
-  Metadata metadata() {
-    return states.get(states.size() - 1).metadata();
+  /** Returns true if the last version has this metadata. Last values of identities may differ. */
+  boolean endsWith(Metadata metadata) {
+    return areSame(states.get(states.size() - 1).metadata(), metadata);
+  }
+
+  /**
+   * Returns true if metadata are equal, except for the last values of IDENTITY columns, which Delta
+   * stores in the schema.
+   */
+  static boolean areSame(Metadata one, Metadata other) {
+    return Objects.equals(one.id(), other.id())
+        && Objects.equals(one.name(), other.name())
+        && Objects.equals(one.description(), other.description())
+        && Objects.equals(one.format(), other.format())
+        && Objects.equals(one.createdTime(), other.createdTime())
+        && Objects.equals(one.configuration(), other.configuration())
+        && Objects.equals(one.partitionColumns(), other.partitionColumns())
+        && Objects.equals(withoutIdentities(one), withoutIdentities(other));
+  }
+
+  private static String withoutIdentities(Metadata metadata) {
+    String schema = metadata.schemaString();
+    return schema == null ? null : LAST_IDENTITY.matcher(schema).replaceAll("$1");
   }
 
   /**

@@ -74,7 +74,7 @@ public final class StreamedNames {
       return Optional.empty();
     }
     return NameHistories.until(reader, start)
-        .filter(history -> history.metadata().equals(reader.metadata()))
+        .filter(history -> history.endsWith(reader.metadata()))
         .flatMap(NameHistory::removals);
   }
 
