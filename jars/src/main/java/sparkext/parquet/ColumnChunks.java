@@ -114,7 +114,8 @@ final class ColumnChunks {
   }
 
   /**
-   * Locates some chunks of a row group, in the order of the file.
+   * Locates some chunks of a row group, in the given order. A copy contains them in this order:
+   * Spark chooses the task that reads a row group by the position of its first column.
    *
    * @throws NotCopyableException if a page index cannot be read, or a page is in another chunk
    */
@@ -130,7 +131,6 @@ final class ColumnChunks {
               chunk.has(FooterFormat.COLUMN_INDEX_OFFSET) ? columnIndex(chunk) : null,
               chunk.has(FooterFormat.OFFSET_INDEX_OFFSET) ? offsetIndex(chunk) : null));
     }
-    located.sort(Comparator.comparingLong(chunk -> chunk.pages().start()));
     return located;
   }
 
