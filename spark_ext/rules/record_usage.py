@@ -43,7 +43,7 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
     """
     if not is_tracked(old, new, commit) or not existed(old) or flag(new) is not False:
         return new
-    if not _is_dropped_or_renamed(old, new) and not _may_have_changed_before(old, commit.proposed):
+    if not _is_dropped_or_renamed(old, new) and not _may_have_changed_before(old, commit):
         return new
     return with_flag(new, dropped_or_renamed=True)
 
@@ -61,18 +61,20 @@ def _is_dropped_or_renamed(old: TableMetadata, new: TableMetadata) -> bool:
     return bool(changes.dropped or changes.renamed)
 
 
-def _may_have_changed_before(old: TableMetadata, proposed: TableMetadata) -> bool:
+def _may_have_changed_before(old: TableMetadata, commit: CommitContext) -> bool:
     """Returns whether columns of a RESTORE or CLONE may have been dropped or renamed before.
 
     Their flag may be outdated: a session without usage tracking copies a flag and never sets it.
     """
+    proposed = commit.proposed
     if not is_mapped(proposed):
         return False
     before, after = differing(old.schema, proposed.schema)
     known = _identities(before) if is_mapped(old) else set()
     arriving = _identities(after)
     if arriving in (known, set()) and max_column_id(proposed) <= max_column_id(old):
-        return False
+        # After `align_names()`, the table has no data of dropped columns. Older versions may.
+        return commit.restoring_or_cloning and _has_dropped(proposed)
     return _has_dropped(proposed) or _has_other_names(after, arriving - known)
 
 

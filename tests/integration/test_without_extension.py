@@ -180,6 +180,25 @@ def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
 
 
 @pytest.mark.broken_table("flag_without_feature")
+def test_restore_to_a_version_before_an_alignment_sets_the_flag(table: Table, plain: Plain) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    clone = Table(table.spark, table.path.with_name("changed"))
+    plain(clone_and_drop, table.path, clone.path)
+    version = clone.log.version
+    clone.usage.align_names(progress=None)
+    clone.alter("SET TBLPROPERTIES ('k' = 'v')")
+    assert (clone.log.at(version).flag, clone.log.flag) == ("false", "false")
+
+    clone.restore(version)
+    clone.alter("ADD COLUMN b INT")
+
+    assert clone.log.flag == "true"
+    assert clone.log.columns == {"a": (1, "a"), "b": (3, UUID)}
+    assert clone.selected() == [(1, None)]
+
+
+@pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.matrix
 def test_id_of_a_column_dropped_without_the_extension_is_not_reused(
     table: Table, plain: Plain

@@ -189,13 +189,13 @@ class State:
         return replace(new, is_tracked=True, flag=flag)._assigned(after=target)
 
     def _has_unknown_past(self, here: State) -> bool:
-        """Returns whether columns that are not those of `here` may have been dropped or renamed.
+        """Returns whether columns of another version or table may have been dropped or renamed.
 
         The flag that arrives with the columns may be stale. Delta assigns ids in order and never
         reuses an id, so no column was dropped if no id is missing.
         """
         mine, known = self.identities(), here.identities()
-        if not self.is_mapped or (mine.keys() == known.keys() and self.max_id <= here.max_id):
+        if not self.is_mapped:
             return False
         renamed = any(mine[key] != key[1][-1] for key in mine.keys() - known.keys())
         return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))

@@ -244,7 +244,8 @@ def changes(
     new = fake_delta.assigned(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps
     )
-    context = commit(proposed, features, creating_table=creating)
+    copying = draw(st.booleans())
+    context = commit(proposed, features, creating_table=creating, restoring_or_cloning=copying)
     return Change(old, new, context, overwrites=overwriting)
 
 

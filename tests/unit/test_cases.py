@@ -20,6 +20,7 @@ from tests.unit.tables import columns, table, wire, wire_protocol
 CASES = cases()
 COMMIT = {
     "creatingTable": False,
+    "restoringOrCloning": False,
     "enabledByDefault": False,
     "featureDefault": False,
     "flagDefault": False,

@@ -249,8 +249,11 @@ class TableHistory(RuleBasedStateMachine):
         new = fake_delta.assigned(old.metadata, proposed, **how)
         features = old.features if features is None else features
         is_new = how.get("creating_table", False)
-        context = commit(proposed, tuple(features), creating_table=is_new)
-        requests = how or source is not NO_TABLE or FEATURE_PROPERTY in proposed.configuration
+        copies = source is not NO_TABLE
+        context = commit(
+            proposed, tuple(features), creating_table=is_new, restoring_or_cloning=copies
+        )
+        requests = how or copies or FEATURE_PROPERTY in proposed.configuration
         if self.is_plain and not old.state.is_tracked and not requests:
             state, result = state.without_us(old.state), new
         else:

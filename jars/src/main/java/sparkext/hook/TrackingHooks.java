@@ -2,19 +2,25 @@
 package sparkext.hook;
 
 import static sparkext.hook.DeltaHook.after;
+import static sparkext.hook.DeltaHook.around;
 import static sparkext.hook.DeltaHook.replacingResult;
 import static sparkext.hook.HookedMethod.BOOLEAN;
+import static sparkext.hook.HookedMethod.COMMANDS;
 import static sparkext.hook.HookedMethod.DELTA;
 import static sparkext.hook.HookedMethod.DELTA_LOG;
 import static sparkext.hook.HookedMethod.MAP;
 import static sparkext.hook.HookedMethod.METADATA;
+import static sparkext.hook.HookedMethod.OPTION;
 import static sparkext.hook.HookedMethod.PROTOCOL;
+import static sparkext.hook.HookedMethod.SEQ;
 import static sparkext.hook.HookedMethod.SESSION;
+import static sparkext.hook.HookedMethod.TRANSACTION;
 import static sparkext.hook.HookedMethod.VOID;
 import static sparkext.hook.HookedMethod.method;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import scala.collection.immutable.Map;
 import sparkext.delta.Downgrade;
 import sparkext.delta.UsageTrackingFeature;
@@ -100,10 +106,43 @@ final class TrackingHooks {
               call -> Downgrade.removeFlag(call.self(), call.argument(0)))
           .onlyIn(DeltaHook::isDelta40);
 
+  /**
+   * Tells the rules that the columns are those of another version or table.
+   *
+   * <p>Why here: RESTORE and CLONE change the metadata within these methods, and a change by
+   * another statement may have the same metadata.
+   *
+   * <p>If missing: RESTORE of a version with an outdated flag, after {@code align_names()}, leaves
+   * the flag false. A later column may then show the values of a dropped one.
+   *
+   * <p>Source: Delta 4.4.0, RestoreTableCommand.scala, {@code run}; CloneTableCommand.scala, {@code
+   * handleClone}.
+   */
+  private static final List<DeltaHook> RESTORES_AND_CLONES =
+      List.of(
+          notedByRules(method(COMMANDS + "RestoreTableCommand", SEQ, "run", SESSION)),
+          notedByRules(
+              method(
+                  COMMANDS + "CloneTableCommand",
+                  SEQ,
+                  "handleClone",
+                  SESSION,
+                  TRANSACTION,
+                  DELTA_LOG,
+                  OPTION)));
+
   static final List<DeltaHook> ALL =
-      List.of(SUPPORTED_FEATURES, ASSIGNED_METADATA, COMPARED_PROPERTIES, DOWNGRADE);
+      Stream.of(
+              List.of(SUPPORTED_FEATURES, ASSIGNED_METADATA, COMPARED_PROPERTIES, DOWNGRADE),
+              RESTORES_AND_CLONES)
+          .flatMap(List::stream)
+          .toList();
 
   private TrackingHooks() {}
+
+  private static DeltaHook notedByRules(HookedMethod method) {
+    return around(method, call -> MetadataRules.beginRestoreOrClone());
+  }
 
   @SuppressWarnings("unchecked")
   private static Object withUsageTracking(Object features) {

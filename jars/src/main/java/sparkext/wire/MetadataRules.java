@@ -32,7 +32,17 @@ public final class MetadataRules {
   private static final String FEATURE_PROPERTY =
       UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
 
+  /** True while this thread restores a version or clones a table. */
+  private static final ThreadLocal<Boolean> RESTORES_OR_CLONES =
+      ThreadLocal.withInitial(() -> false);
+
   private MetadataRules() {}
+
+  /** Begins a RESTORE or CLONE in this thread, and returns its end. */
+  public static Runnable beginRestoreOrClone() {
+    RESTORES_OR_CLONES.set(true);
+    return RESTORES_OR_CLONES::remove;
+  }
 
   /**
    * Returns the metadata to commit.
@@ -66,6 +76,7 @@ public final class MetadataRules {
             new Question.CommitContext(
                 TableProtocol.of(protocol),
                 creatingTable,
+                RESTORES_OR_CLONES.get(),
                 enabledByDefault,
                 isNamed(session.conf(), FEATURE_DEFAULT),
                 session.conf().getOption(FLAG_DEFAULT).isDefined()));

@@ -127,6 +127,7 @@ public sealed interface Question {
    *
    * @param protocol the transaction's protocol
    * @param creatingTable whether the command creates or replaces the table
+   * @param restoringOrCloning whether the statement is RESTORE or CLONE
    * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault}, if
    *     the command creates or replaces the table
    * @param featureDefault whether the session's defaults for new tables name the feature
@@ -135,6 +136,7 @@ public sealed interface Question {
   record CommitContext(
       TableProtocol protocol,
       boolean creatingTable,
+      boolean restoringOrCloning,
       boolean enabledByDefault,
       boolean featureDefault,
       boolean flagDefault) {}

@@ -31,6 +31,8 @@ class DeltaHooksTest {
             "TableFeature$.allSupportedFeaturesMap:After",
             "DeltaColumnMapping$.verifyAndUpdateMetadataChange:After",
             "DeltaColumnMapping$.filterColumnMappingProperties:After",
+            "commands.RestoreTableCommand.run:Around",
+            "commands.CloneTableCommand.handleClone:Around",
             "commands.columnmapping.RemoveColumnMappingCommand.run:Instead",
             "commands.columnmapping.RemoveColumnMappingCommand.buildDataFrame:After",
             "commands.OptimizeExecutor.groupFilesIntoBins:Arguments",
