@@ -74,7 +74,8 @@ class CommitContext:
         proposed: The metadata that the statement requests, before Delta assigns ids and names.
         protocol: The protocol of the transaction.
         creating_table: Whether the statement creates or replaces the table.
-        restoring_or_cloning: Whether the statement is RESTORE or CLONE.
+        copies_untracked: Whether RESTORE restores an untracked version, or CLONE clones an
+            untracked table.
         enabled_by_default: Whether the session tracks every new table with column mapping.
         feature_default: Whether the session's defaults for new tables name the feature.
         flag_default: Whether the session's defaults for new tables name the flag.
@@ -83,7 +84,7 @@ class CommitContext:
     proposed: TableMetadata
     protocol: Protocol = field(default_factory=Protocol)
     creating_table: bool = False
-    restoring_or_cloning: bool = False
+    copies_untracked: bool = False
     enabled_by_default: bool = False
     feature_default: bool = False
     flag_default: bool = False

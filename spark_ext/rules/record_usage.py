@@ -74,7 +74,7 @@ def _may_have_changed_before(old: TableMetadata, commit: CommitContext) -> bool:
     arriving = _identities(after)
     if arriving in (known, set()) and max_column_id(proposed) <= max_column_id(old):
         # After `align_names()`, the table has no data of dropped columns. Older versions may.
-        return commit.restoring_or_cloning and _has_dropped(proposed)
+        return commit.copies_untracked and _has_dropped(proposed)
     return _has_dropped(proposed) or _has_other_names(after, arriving - known)
 
 

@@ -561,6 +561,22 @@ def test_align_keeps_ids_when_files_are_kept(table: Table) -> None:
     assert table.log.at(1).parquet_field_ids() == {"a": 1, "b": 2}
 
 
+def test_restore_within_an_aligned_table_keeps_the_flag(table: Table) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    align(table)
+    version, before = table.log.version, ids(table)
+    table.spark.sql(f"DELETE FROM {table.name}")
+    now = table.spark.sql(f"DESCRIBE HISTORY {table.name}").where(f"version = {version}")
+    time = now.selectExpr("CAST(timestamp AS STRING)").first()[0]
+
+    table.restore(version)
+    assert (table.log.flag, ids(table)) == ("false", before)
+    table.spark.sql(f"RESTORE TABLE {table.name} TO TIMESTAMP AS OF '{time}'")
+
+    assert (table.log.flag, ids(table)) == ("false", before)
+    assert table.selected("id, town, city, s") == ROWS
+
+
 @pytest.mark.parametrize("number", [2, *in_matrix(3)])
 def test_column_added_during_alignment_gets_an_unused_id(table: Table, number: int) -> None:
     misled(table, TRACKED, NAME_MODE)

@@ -191,11 +191,13 @@ class State:
     def _has_unknown_past(self, here: State) -> bool:
         """Returns whether columns of another version or table may have been dropped or renamed.
 
-        The flag that arrives with the columns may be stale. Delta assigns ids in order and never
-        reuses an id, so no column was dropped if no id is missing.
+        The flag that arrives with the columns may be stale if that version or table is untracked.
+        Delta assigns ids in order and never reuses an id, so no column was dropped if no id is
+        missing.
         """
         mine, known = self.identities(), here.identities()
-        if not self.is_mapped:
+        is_known = mine.keys() == known.keys() and self.max_id <= here.max_id
+        if not self.is_mapped or (is_known and self.is_tracked):
             return False
         renamed = any(mine[key] != key[1][-1] for key in mine.keys() - known.keys())
         return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))

@@ -245,7 +245,7 @@ def changes(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps
     )
     copying = draw(st.booleans())
-    context = commit(proposed, features, creating_table=creating, restoring_or_cloning=copying)
+    context = commit(proposed, features, creating_table=creating, copies_untracked=copying)
     return Change(old, new, context, overwrites=overwriting)
 
 

@@ -20,7 +20,7 @@ from tests.unit.tables import columns, table, wire, wire_protocol
 CASES = cases()
 COMMIT = {
     "creatingTable": False,
-    "restoringOrCloning": False,
+    "copiesUntracked": False,
     "enabledByDefault": False,
     "featureDefault": False,
     "flagDefault": False,

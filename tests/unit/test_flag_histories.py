@@ -250,8 +250,9 @@ class TableHistory(RuleBasedStateMachine):
         features = old.features if features is None else features
         is_new = how.get("creating_table", False)
         copies = source is not NO_TABLE
+        untracked = copies and FEATURE_NAME not in source.features
         context = commit(
-            proposed, tuple(features), creating_table=is_new, restoring_or_cloning=copies
+            proposed, tuple(features), creating_table=is_new, copies_untracked=untracked
         )
         requests = how or copies or FEATURE_PROPERTY in proposed.configuration
         if self.is_plain and not old.state.is_tracked and not requests:

@@ -28,7 +28,7 @@ REQUEST: dict[str, Any] = {
             "writerFeatures": None,
         },
         "creatingTable": True,
-        "restoringOrCloning": True,
+        "copiesUntracked": True,
         "enabledByDefault": True,
         "featureDefault": False,
         "flagDefault": True,
@@ -80,7 +80,7 @@ class TestParseMetadataChange:
             ("proposed.configuration", "=proposed"),
             ("old.configuration", "=old"),
             ("commit.creatingTable", "true"),
-            ("commit.restoringOrCloning", "true"),
+            ("commit.copiesUntracked", "true"),
             ("commit.flagDefault", "true"),
             ("commit.protocol", [1, 7]),
             ("commit.protocol.minReaderVersion", True),
@@ -102,7 +102,7 @@ class TestParseMetadataChange:
         assert request.commit.proposed.schema == struct({"b": ""})
         assert request.commit.protocol == Protocol(3, 7, frozenset({"columnMapping"}), None)
         assert request.commit.creating_table
-        assert request.commit.restoring_or_cloning
+        assert request.commit.copies_untracked
         assert request.commit.enabled_by_default
         assert not request.commit.feature_default
         assert request.commit.flag_default

@@ -21,6 +21,8 @@ import static sparkext.hook.HookedMethod.method;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.apache.spark.sql.delta.commands.CloneTableCommand;
+import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import scala.collection.immutable.Map;
 import sparkext.delta.Downgrade;
 import sparkext.delta.UsageTrackingFeature;
@@ -107,10 +109,10 @@ final class TrackingHooks {
           .onlyIn(DeltaHook::isDelta40);
 
   /**
-   * Tells the rules that the columns are those of another version or table.
+   * Tells the rules whether the restored version or the cloned table is tracked.
    *
-   * <p>Why here: RESTORE and CLONE change the metadata within these methods, and a change by
-   * another statement may have the same metadata.
+   * <p>Why here: RESTORE and CLONE change the metadata within these methods. The metadata may equal
+   * that of another statement, and a session without spark-ext copies a flag and never sets it.
    *
    * <p>If missing: RESTORE of a version with an outdated flag, after {@code align_names()}, leaves
    * the flag false. A later column may then show the values of a dropped one.
@@ -120,8 +122,16 @@ final class TrackingHooks {
    */
   private static final List<DeltaHook> RESTORES_AND_CLONES =
       List.of(
-          notedByRules(method(COMMANDS + "RestoreTableCommand", SEQ, "run", SESSION)),
-          notedByRules(
+          around(
+              method(COMMANDS + "RestoreTableCommand", SEQ, "run", SESSION),
+              call ->
+                  MetadataRules.copying(
+                      () ->
+                          ((RestoreTableCommand) call.self())
+                              .sourceTable()
+                              .initialSnapshot()
+                              .protocol())),
+          around(
               method(
                   COMMANDS + "CloneTableCommand",
                   SEQ,
@@ -129,7 +139,10 @@ final class TrackingHooks {
                   SESSION,
                   TRANSACTION,
                   DELTA_LOG,
-                  OPTION)));
+                  OPTION),
+              call ->
+                  MetadataRules.copying(
+                      () -> ((CloneTableCommand) call.self()).sourceTable().protocol())));
 
   static final List<DeltaHook> ALL =
       Stream.of(
@@ -139,10 +152,6 @@ final class TrackingHooks {
           .toList();
 
   private TrackingHooks() {}
-
-  private static DeltaHook notedByRules(HookedMethod method) {
-    return around(method, call -> MetadataRules.beginRestoreOrClone());
-  }
 
   @SuppressWarnings("unchecked")
   private static Object withUsageTracking(Object features) {

@@ -6,6 +6,7 @@ import static sparkext.delta.UsageTrackingFeature.FLAG_DEFAULT;
 
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -32,16 +33,19 @@ public final class MetadataRules {
   private static final String FEATURE_PROPERTY =
       UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
 
-  /** True while this thread restores a version or clones a table. */
-  private static final ThreadLocal<Boolean> RESTORES_OR_CLONES =
-      ThreadLocal.withInitial(() -> false);
+  /** Returns the protocol of the version that this thread restores, or of the table it clones. */
+  private static final ThreadLocal<Supplier<Protocol>> COPIED = new ThreadLocal<>();
 
   private MetadataRules() {}
 
-  /** Begins a RESTORE or CLONE in this thread, and returns its end. */
-  public static Runnable beginRestoreOrClone() {
-    RESTORES_OR_CLONES.set(true);
-    return RESTORES_OR_CLONES::remove;
+  /**
+   * Begins a RESTORE or CLONE in this thread, and returns its end.
+   *
+   * @param copied returns the protocol of the restored version or of the cloned table
+   */
+  public static Runnable copying(Supplier<Protocol> copied) {
+    COPIED.set(copied);
+    return COPIED::remove;
   }
 
   /**
@@ -68,6 +72,7 @@ public final class MetadataRules {
     if (!concernsTracking) {
       return assigned;
     }
+    Supplier<Protocol> copied = COPIED.get();
     Question question =
         new Question.MetadataChange(
             TableMetadata.of(old),
@@ -76,7 +81,7 @@ public final class MetadataRules {
             new Question.CommitContext(
                 TableProtocol.of(protocol),
                 creatingTable,
-                RESTORES_OR_CLONES.get(),
+                copied != null && !UsageTrackingFeature.isSupportedBy(copied.get()),
                 enabledByDefault,
                 isNamed(session.conf(), FEATURE_DEFAULT),
                 session.conf().getOption(FLAG_DEFAULT).isDefined()));

@@ -127,7 +127,8 @@ public sealed interface Question {
    *
    * @param protocol the transaction's protocol
    * @param creatingTable whether the command creates or replaces the table
-   * @param restoringOrCloning whether the statement is RESTORE or CLONE
+   * @param copiesUntracked whether RESTORE restores an untracked version, or CLONE clones an
+   *     untracked table
    * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault}, if
    *     the command creates or replaces the table
    * @param featureDefault whether the session's defaults for new tables name the feature
@@ -136,7 +137,7 @@ public sealed interface Question {
   record CommitContext(
       TableProtocol protocol,
       boolean creatingTable,
-      boolean restoringOrCloning,
+      boolean copiesUntracked,
       boolean enabledByDefault,
       boolean featureDefault,
       boolean flagDefault) {}
