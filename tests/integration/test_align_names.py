@@ -566,8 +566,8 @@ def test_restore_within_an_aligned_table_keeps_the_flag(table: Table) -> None:
     align(table)
     version, before = table.log.version, ids(table)
     table.spark.sql(f"DELETE FROM {table.name}")
-    now = table.spark.sql(f"DESCRIBE HISTORY {table.name}").where(f"version = {version}")
-    time = now.selectExpr("CAST(timestamp AS STRING)").first()[0]
+    history = table.spark.sql(f"DESCRIBE HISTORY {table.name}").where(f"version = {version}")
+    [(time,)] = history.selectExpr("CAST(timestamp AS STRING)").collect()
 
     table.restore(version)
     assert (table.log.flag, ids(table)) == ("false", before)
