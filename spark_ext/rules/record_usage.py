@@ -16,7 +16,7 @@ from spark_ext.model.column_mapping import (
 from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.model.schema import Path, Schema, differing, walk
 from spark_ext.model.usage import flag, with_flag
-from spark_ext.rules.situation import existed, is_tracked
+from spark_ext.rules.situation import arrives_mapped, existed, is_tracked
 
 _Identity = tuple[Path, int]
 
@@ -68,7 +68,7 @@ def _may_have_changed_before(old: TableMetadata, commit: CommitContext) -> bool:
     """
     proposed = commit.proposed
     if not is_mapped(proposed):
-        return False
+        return commit.copies_untracked and arrives_mapped(commit)
     before, after = differing(old.schema, proposed.schema)
     known = _identities(before) if is_mapped(old) else set()
     arriving = _identities(after)

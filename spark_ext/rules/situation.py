@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_ext.model.column_mapping import has_column_id, has_physical_name
+from spark_ext.model.column_mapping import has_column_id, has_physical_name, is_mapped
 from spark_ext.model.keys import (
     FEATURE_NAME,
     FEATURE_PREFIX,
@@ -69,11 +69,15 @@ def is_tracked(old: TableMetadata, new: TableMetadata, commit: CommitContext) ->
 
 
 def arrives_mapped(commit: CommitContext) -> bool:
-    """Returns whether any proposed column has an id or a physical name.
+    """Returns whether the files of the proposed columns may have physical names.
 
     This may be true for columns of CLONE, RESTORE, CONVERT and LIKE, and is true for every change
-    that keeps columns of a mapped table.
+    that keeps columns of a mapped table. If column mapping was only partly removed, the columns
+    have ids and physical names in mode `none`. Delta's CLONE then omits these, but not the highest
+    id.
     """
+    if MAX_COLUMN_ID in commit.proposed.configuration and not is_mapped(commit.proposed):
+        return True
     return any(
         has_physical_name(field) or has_column_id(field)
         for _, field in walk(commit.proposed.schema)

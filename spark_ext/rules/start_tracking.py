@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
+from spark_ext.model.column_mapping import is_mapped
 from spark_ext.model.keys import (
     FEATURE_PROPERTY,
     FEATURE_SUPPORTED,
     HAS_DROPPED_OR_RENAMED,
     IGNORE_PROTOCOL_DEFAULTS,
+    MAX_COLUMN_ID,
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.model.usage import flag, with_flag
@@ -107,8 +108,9 @@ def _flag_of_new_table(new: TableMetadata, commit: CommitContext) -> bool:
 
 
 def _flag_of_untracked_table(old: TableMetadata, new: TableMetadata, commit: CommitContext) -> bool:
-    # In mode none with mapping metadata in the schema, files may have physical names.
-    was_mapped = is_mapped(old) or schema_has_column_mapping_metadata(old.schema)
+    # A complete removal also removes the highest id. After another one, files may have physical
+    # names.
+    was_mapped = is_mapped(old) or MAX_COLUMN_ID in old.configuration
     if was_mapped or arrives_mapped(commit):
         return True
     return any(

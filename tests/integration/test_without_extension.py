@@ -198,6 +198,55 @@ def test_restore_to_a_version_before_an_alignment_sets_the_flag(table: Table, pl
     assert clone.selected() == [(1, None)]
 
 
+# In this letter case, Delta changes only the mode.
+UNMAPPED_PARTLY = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'None')"
+
+
+@pytest.mark.broken_table(
+    "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
+)
+def test_restore_to_a_version_with_a_partly_removed_mapping_sets_the_flag(
+    table: Table, plain: Plain
+) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    clone = Table(table.spark, table.path.with_name("changed"))
+    plain(clone_and_drop, table.path, clone.path, UNMAPPED_PARTLY)
+    version = clone.log.version
+    table.spark.sql(f"CREATE OR REPLACE TABLE {clone.name} USING delta AS SELECT 1 AS a")
+    clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    assert (clone.log.at(version).flag, clone.log.flag) == ("false", "false")
+
+    clone.restore(version)
+    clone.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    clone.alter("ADD COLUMN b INT")
+
+    assert clone.log.flag == "true"
+    assert clone.log.columns["b"][1] == UUID
+    assert clone.selected() == [(1, None)]
+
+
+@pytest.mark.broken_table(
+    "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
+)
+def test_clone_of_a_table_with_a_partly_removed_mapping_gets_the_flag_true(
+    table: Table, plain: Plain
+) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    changed = Table(table.spark, table.path.with_name("changed"))
+    plain(clone_and_drop, table.path, changed.path, UNMAPPED_PARTLY)
+    clone = changed.clone(table.path.with_name("clone"))
+    assert (clone.log.is_tracked, clone.log.flag) == (False, "false")
+
+    clone.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+    clone.alter("ADD COLUMN b INT")
+
+    assert clone.log.flag == "true"
+    assert clone.log.columns["b"][1] == UUID
+    assert clone.selected() == [(1, None)]
+
+
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.matrix
 def test_id_of_a_column_dropped_without_the_extension_is_not_reused(
