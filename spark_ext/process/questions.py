@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
+from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.removal.copy_plan import copy_plan, purge_plan
 from spark_ext.removal.rewrite_reasons import is_free
@@ -40,7 +41,8 @@ def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str,
 
     If not, and if files are copied, the answer for a mapped table has the plan for the columns in
     the files. Delta removes column mapping again if another driver has removed it since the
-    statement began: then nothing in the files changes.
+    statement began: then nothing in the files changes. If ids or the highest id remain, column
+    mapping was only partly removed, and Delta writes the files again.
 
     Raises:
         ReservedColumnNameError: As `is_free`. Delta's rewrite would read the internal column too.
@@ -48,7 +50,10 @@ def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str,
     Source:
         Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableSetPropertiesDeltaCommand`.
     """
-    is_off = not is_mapped(table) and not schema_has_column_mapping_metadata(table.schema)
+    has_ids = (
+        schema_has_column_mapping_metadata(table.schema) or MAX_COLUMN_ID in table.configuration
+    )
+    is_off = not is_mapped(table) and not has_ids
     free = is_free(table=table, protocol=protocol) or is_off
     plan = copy_plan(table) if copies and not free and is_mapped(table) else None
     return {"free": free, "plan": plan}

@@ -73,8 +73,8 @@ def arrives_mapped(commit: CommitContext) -> bool:
 
     This may be true for columns of CLONE, RESTORE, CONVERT and LIKE, and is true for every change
     that keeps columns of a mapped table. If column mapping was only partly removed, the columns
-    have ids and physical names in mode `none`. Delta's CLONE then omits these, but not the highest
-    id.
+    have ids and physical names in mode `none`. Delta's CLONE and RESTORE may omit these, but not
+    the highest id.
     """
     if MAX_COLUMN_ID in commit.proposed.configuration and not is_mapped(commit.proposed):
         return True

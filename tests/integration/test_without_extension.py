@@ -229,6 +229,28 @@ def test_restore_to_a_version_with_a_partly_removed_mapping_sets_the_flag(
 @pytest.mark.broken_table(
     "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
 )
+def test_removal_is_completed_when_a_clone_has_only_the_highest_id(
+    table: Table, plain: Plain
+) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    changed = Table(table.spark, table.path.with_name("changed"))
+    plain(clone_and_drop, table.path, changed.path, UNMAPPED_PARTLY)
+    clone = changed.clone(table.path.with_name("clone"))
+    clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    clone.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
+    clone.alter("DROP FEATURE columnMappingUsageTracking")
+    clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
+
+    clone.alter("ADD COLUMN b INT")
+
+    assert clone.log.flag == "false"
+    assert clone.selected() == [(1, None)]
+
+
+@pytest.mark.broken_table(
+    "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
+)
 def test_clone_of_a_table_with_a_partly_removed_mapping_gets_the_flag_true(
     table: Table, plain: Plain
 ) -> None:

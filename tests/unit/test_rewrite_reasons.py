@@ -137,3 +137,9 @@ def test_second_removal_changes_no_file(flag: str) -> None:
 
     assert questions.removal(unmapped, protocol(), True) == {"free": True, "plan": None}
     assert questions.removal(mapped, protocol(), True)["free"] is False
+
+
+def test_files_are_rewritten_when_only_the_highest_id_remains() -> None:
+    clone = table({"a": ""}, "none", "true", {"delta.columnMapping.maxColumnId": "2"})
+
+    assert questions.removal(clone, protocol(), True) == {"free": False, "plan": None}
