@@ -198,20 +198,29 @@ def test_restore_to_a_version_before_an_alignment_sets_the_flag(table: Table, pl
     assert clone.selected() == [(1, None)]
 
 
-# In this letter case, Delta changes only the mode.
-UNMAPPED_PARTLY = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'None')"
+def partly_unmapped(table: Table, plain: Plain) -> Table:
+    """Returns an untracked clone of a new table, with a dropped column and its flag `false`.
+
+    In this letter case of the mode, Delta changes only the property.
+    """
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    changed = Table(table.spark, table.path.with_name("changed"))
+    partly = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'None')"
+    plain(clone_and_drop, table.path, changed.path, partly)
+    return changed
 
 
-@pytest.mark.broken_table(
+PARTLY_UNMAPPED = pytest.mark.broken_table(
     "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
 )
+
+
+@PARTLY_UNMAPPED
 def test_restore_to_a_version_with_a_partly_removed_mapping_sets_the_flag(
     table: Table, plain: Plain
 ) -> None:
-    table.create_tracked("a INT, b INT")
-    table.insert("(1, 10)")
-    clone = Table(table.spark, table.path.with_name("changed"))
-    plain(clone_and_drop, table.path, clone.path, UNMAPPED_PARTLY)
+    clone = partly_unmapped(table, plain)
     version = clone.log.version
     table.spark.sql(f"CREATE OR REPLACE TABLE {clone.name} USING delta AS SELECT 1 AS a")
     clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
@@ -226,17 +235,11 @@ def test_restore_to_a_version_with_a_partly_removed_mapping_sets_the_flag(
     assert clone.selected() == [(1, None)]
 
 
-@pytest.mark.broken_table(
-    "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
-)
+@PARTLY_UNMAPPED
 def test_removal_is_completed_when_a_clone_has_only_the_highest_id(
     table: Table, plain: Plain
 ) -> None:
-    table.create_tracked("a INT, b INT")
-    table.insert("(1, 10)")
-    changed = Table(table.spark, table.path.with_name("changed"))
-    plain(clone_and_drop, table.path, changed.path, UNMAPPED_PARTLY)
-    clone = changed.clone(table.path.with_name("clone"))
+    clone = partly_unmapped(table, plain).clone(table.path.with_name("clone"))
     clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
     clone.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
     clone.alter("DROP FEATURE columnMappingUsageTracking")
@@ -248,17 +251,11 @@ def test_removal_is_completed_when_a_clone_has_only_the_highest_id(
     assert clone.selected() == [(1, None)]
 
 
-@pytest.mark.broken_table(
-    "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
-)
+@PARTLY_UNMAPPED
 def test_clone_of_a_table_with_a_partly_removed_mapping_gets_the_flag_true(
     table: Table, plain: Plain
 ) -> None:
-    table.create_tracked("a INT, b INT")
-    table.insert("(1, 10)")
-    changed = Table(table.spark, table.path.with_name("changed"))
-    plain(clone_and_drop, table.path, changed.path, UNMAPPED_PARTLY)
-    clone = changed.clone(table.path.with_name("clone"))
+    clone = partly_unmapped(table, plain).clone(table.path.with_name("clone"))
     assert (clone.log.is_tracked, clone.log.flag) == (False, "false")
 
     clone.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
