@@ -113,8 +113,9 @@ class UsageTracking:
     def enable(self) -> None:
         """Adds the feature to the protocol of the table; does nothing if the table is tracked.
 
-        The flag starts as false on a table without column mapping. On a mapped table the flag
-        starts as true, because earlier drops and renames are unknown.
+        The flag starts as false on a table without column mapping. On a mapped table, or if column
+        mapping was only partly removed, the flag starts as true, because earlier drops and renames
+        are unknown.
 
         Raises:
             AnalysisException: Delta's and Spark's, such as for a missing permission.

@@ -41,8 +41,8 @@ def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str,
 
     If not, and if files are copied, the answer for a mapped table has the plan for the columns in
     the files. Delta removes column mapping again if another driver has removed it since the
-    statement began: then nothing in the files changes. If ids or the highest id remain, column
-    mapping was only partly removed, and Delta writes the files again.
+    statement began: then nothing in the files changes. If mapping keys or the highest id remain in
+    mode `none`, column mapping was only partly removed, and `is_free` decides.
 
     Raises:
         ReservedColumnNameError: As `is_free`. Delta's rewrite would read the internal column too.

@@ -30,7 +30,8 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
     Columns may come from another table or another version (CLONE over an existing table, RESTORE).
     The rule then sets the flag unless the table knows all these columns, or ids and names prove
     that no column was dropped or renamed. The flag that comes with the columns may be outdated
-    if a session without usage tracking copied it.
+    if a session without usage tracking copied it. Columns without column mapping set the flag only
+    if they come from an untracked table or version whose column mapping was only partly removed.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".

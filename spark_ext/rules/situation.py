@@ -69,11 +69,11 @@ def is_tracked(old: TableMetadata, new: TableMetadata, commit: CommitContext) ->
 
 
 def arrives_mapped(commit: CommitContext) -> bool:
-    """Returns whether the files of the proposed columns may have physical names.
+    """Returns whether the proposed metadata has a column mapping, or a part of one.
 
     This may be true for columns of CLONE, RESTORE, CONVERT and LIKE, and is true for every change
     that keeps columns of a mapped table. If column mapping was only partly removed, the columns
-    have ids and physical names in mode `none`. Delta's CLONE and RESTORE may omit these, but not
+    have ids and physical names in mode `none`. Delta's CLONE and RESTORE may omit both, and keep
     the highest id.
     """
     if MAX_COLUMN_ID in commit.proposed.configuration and not is_mapped(commit.proposed):

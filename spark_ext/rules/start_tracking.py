@@ -36,9 +36,10 @@ def start_tracking(
 
     A RESTORE or CLONE may add the feature to an untracked table after the rules. If an existing
     untracked table has a flag, the rule therefore sets the flag as if the feature were added: to
-    `true` if the table had column mapping before the commit, if the columns arrive with a mapping,
-    or if the flag was not `false`. A commit that enables column mapping keeps `false`. The rule
-    sets no flag on an untracked table without a flag, and changes no new untracked table.
+    `true` if the table had column mapping before the commit, if column mapping was only partly
+    removed, if the columns arrive with a mapping, or if the flag was not `false`. A commit that
+    enables column mapping keeps `false`. The rule sets no flag on an untracked table without a
+    flag, and changes no new untracked table.
 
     Returns:
         `new` with the flag in lower case, in some cases also with the feature's property.
@@ -108,8 +109,8 @@ def _flag_of_new_table(new: TableMetadata, commit: CommitContext) -> bool:
 
 
 def _flag_of_untracked_table(old: TableMetadata, new: TableMetadata, commit: CommitContext) -> bool:
-    # A complete removal also removes the highest id. After another one, files may have physical
-    # names.
+    # A complete removal also removes the highest id. If the highest id remains, files may have
+    # physical names.
     was_mapped = is_mapped(old) or MAX_COLUMN_ID in old.configuration
     if was_mapped or arrives_mapped(commit):
         return True

@@ -199,9 +199,9 @@ def test_restore_to_a_version_before_an_alignment_sets_the_flag(table: Table, pl
 
 
 def partly_unmapped(table: Table, plain: Plain) -> Table:
-    """Returns an untracked clone of a new table, with a dropped column and its flag `false`.
+    """Returns an untracked clone with the flag `false`, from which `b` was dropped.
 
-    In this letter case of the mode, Delta changes only the property.
+    Column mapping was only partly removed: for the value `None`, Delta changes only the mode.
     """
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
@@ -211,12 +211,10 @@ def partly_unmapped(table: Table, plain: Plain) -> Table:
     return changed
 
 
-PARTLY_UNMAPPED = pytest.mark.broken_table(
-    "flag_without_feature", "mapping_keys_remain", "file_columns", "flag_too_early"
-)
-
-
-@PARTLY_UNMAPPED
+@pytest.mark.broken_table("flag_without_feature")
+@pytest.mark.broken_table("mapping_keys_remain")
+@pytest.mark.broken_table("file_columns")
+@pytest.mark.broken_table("flag_too_early")
 def test_restore_to_a_version_with_a_partly_removed_mapping_sets_the_flag(
     table: Table, plain: Plain
 ) -> None:
@@ -227,15 +225,18 @@ def test_restore_to_a_version_with_a_partly_removed_mapping_sets_the_flag(
     assert (clone.log.at(version).flag, clone.log.flag) == ("false", "false")
 
     clone.restore(version)
+    assert clone.log.flag == "true"
     clone.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     clone.alter("ADD COLUMN b INT")
 
-    assert clone.log.flag == "true"
     assert clone.log.columns["b"][1] == UUID
     assert clone.selected() == [(1, None)]
 
 
-@PARTLY_UNMAPPED
+@pytest.mark.broken_table("flag_without_feature")
+@pytest.mark.broken_table("mapping_keys_remain")
+@pytest.mark.broken_table("file_columns")
+@pytest.mark.broken_table("flag_too_early")
 def test_removal_is_completed_when_a_clone_has_only_the_highest_id(
     table: Table, plain: Plain
 ) -> None:
@@ -251,8 +252,11 @@ def test_removal_is_completed_when_a_clone_has_only_the_highest_id(
     assert clone.selected() == [(1, None)]
 
 
-@PARTLY_UNMAPPED
-def test_clone_of_a_table_with_a_partly_removed_mapping_gets_the_flag_true(
+@pytest.mark.broken_table("flag_without_feature")
+@pytest.mark.broken_table("mapping_keys_remain")
+@pytest.mark.broken_table("file_columns")
+@pytest.mark.broken_table("flag_too_early")
+def test_tracking_sets_the_flag_when_a_clone_has_only_the_highest_id(
     table: Table, plain: Plain
 ) -> None:
     clone = partly_unmapped(table, plain).clone(table.path.with_name("clone"))

@@ -172,7 +172,7 @@ class TableHistory(RuleBasedStateMachine):
     @precondition(lambda self: self.state.is_tracked and self.state.is_mapped and self.state.flag)
     @rule()
     def align_names(self) -> None:
-        """Runs the statements of `spark_ext.removal.alignment` without other statements between."""
+        """Runs the statements of an alignment, and no other statement between them."""
         if draws.has_unmappable_name(self.state.columns):
             return  # The alignment is refused.
         aligned, before = self.state.aligned(), len(self.versions)
@@ -182,6 +182,7 @@ class TableHistory(RuleBasedStateMachine):
         proposed = self.now.metadata.with_property(FEATURE_PROPERTY, "supported")
         self.commit(aligned, proposed.with_property(COLUMN_MAPPING_MODE, "name"))
         self.commit(aligned, without(self.now.metadata, ALIGNING))
+        # RESTORE to a version within an alignment restores recorded ids, which the model lacks.
         del self.versions[before:-1]
 
     @precondition(lambda self: self.state.is_tracked)
@@ -274,8 +275,8 @@ class TableHistory(RuleBasedStateMachine):
         features |= {"columnMapping"} if is_mapped(result) else frozenset()
         metadata = without(result, FEATURE_PROPERTY)
         state = compared(metadata, features, state)
-        was_true = old.state.is_tracked and old.state.flag and state.is_tracked
-        assert state.flag or not was_true
+        if old.state.is_tracked and old.state.flag and state.is_tracked:
+            assert state.flag
         # Each commit adds a file, because a later column can read only values that a file has.
         kept = old.files if files is None else files
         self.versions.append(Version(state, metadata, features, kept | {file_of(metadata)}))

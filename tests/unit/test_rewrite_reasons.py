@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process import questions
 from spark_ext.process.questions import ask
 from spark_ext.removal.rewrite_reasons import RewriteReason, rewrite_reasons
-from tests.unit.tables import TRACKED, protocol, table, wire, wire_protocol
+from tests.unit.tables import TRACKED, protocol, table, wire, wire_protocol, without
 
 NAMES_AGREE: dict[str, Any] = {
     "a": "1 a",
@@ -139,7 +140,14 @@ def test_second_removal_changes_no_file(flag: str) -> None:
     assert questions.removal(mapped, protocol(), True)["free"] is False
 
 
-def test_files_are_rewritten_when_only_the_highest_id_remains() -> None:
-    clone = table({"a": ""}, "none", "true", {"delta.columnMapping.maxColumnId": "2"})
-
-    assert questions.removal(clone, protocol(), True) == {"free": False, "plan": None}
+@pytest.mark.parametrize(
+    "remains",
+    [
+        table({"a": ""}, "none", "true", {MAX_COLUMN_ID: "2"}),
+        without(table({"a": "1 a"}, "none", "true"), MAX_COLUMN_ID),
+    ],
+)
+def test_removal_is_not_free_when_column_mapping_was_only_partly_removed(
+    remains: TableMetadata,
+) -> None:
+    assert questions.removal(remains, protocol(), True) == {"free": False, "plan": None}
