@@ -15,7 +15,7 @@ NO_MODE = "'delta.columnMapping.mode' = 'none'"
 
 ROWS_OF_COUNTED_FILES = 100
 LINKS = 10_000
-"""A file gets fewer than twice as many links, because file systems limit them."""
+"""A written file gets fewer than twice as many links: file systems limit them."""
 
 
 def create(table: str, columns: str, properties: str) -> str:

@@ -47,7 +47,7 @@ REQUESTS = {RENAMED.name: 5, DROPPED.name: 6}
 
 @dataclass(frozen=True)
 class Removal:
-    """Contains the seconds of a statement, and its requests for data files."""
+    """Contains the seconds of one of `WAYS`, and a statement's requests for data files."""
 
     case: str
     way: str
@@ -188,7 +188,7 @@ def figures(case: Case, megabytes: int, found: list[Removal]) -> list[Figure]:
             1 / 20,
         ),
         Figure(
-            f"through executors / data, {name}",
+            f"bytes up and down / data, {name}",
             f"{store.megabytes:.1f} MB",
             f"{delta.megabytes:.1f} MB",
             store.megabytes / megabytes,
@@ -207,7 +207,7 @@ def figures(case: Case, megabytes: int, found: list[Removal]) -> list[Figure]:
             f"{stream.requests:.1f}",
             f"{delta.requests:.1f}",
             stream.requests,
-            6 + 1 + FILE_MB // 8,  # one part of the copy, and the ranges that the stream reads
+            6 + 1 + FILE_MB // 8,  # REQUESTS at most, one more part, and ranges of 8 MB to read
             "",
         ),
     ]

@@ -34,7 +34,7 @@ class Figure:
         low, high = self.interval or (self.measured, self.measured)
         if low > self.limit:
             return "MISSED"
-        return "ok" if high <= self.limit else "not shown"
+        return "ok" if high <= self.limit else "undecided"
 
     @property
     def text(self) -> str:

@@ -114,7 +114,7 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def entry(page: str) -> str:
-    """Returns a line of a table of contents. README has the title of the first page."""
+    """Returns a line of a table of contents. README and the first page have the same title."""
     return f"Overview </{page}>" if page == "README" else f"/{page}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the statements of this package, and raises the refusals of a session."""
+"""Runs the statements of this package, and classifies the errors of Spark and Delta."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ def try_session(way: str, environ: Mapping[str, str]) -> Trial:
 def _in_other_folder(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns variables with absolute paths, by which Python also finds this package.
 
-    An installed package is found anyway, and its folder would hide modules of Python.
+    The folder of an installed package is not added: Python finds it anyway, and in PYTHONPATH its
+    modules would come before Python's own.
     """
     found = dict(environ)
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "JAVA_HOME"):

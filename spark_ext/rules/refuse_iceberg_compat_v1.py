@@ -16,7 +16,7 @@ from spark_ext.rules.situation import is_feature_requested, is_tracked
 def refuse_iceberg_compat_v1(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Refuses a tracked table that requests IcebergWriterCompatV1.
+    """Refuses a table that would have both usage tracking and IcebergWriterCompatV1.
 
     IcebergWriterCompatV1 requires the physical name `col-<id>` of every column, and usage tracking
     the logical name.

@@ -20,7 +20,7 @@ from tests.support.removal import (
 )
 from tests.support.variants import in_matrix
 
-# Delta needs the class for each file that OPTIMIZE may merge.
+# OPTIMIZE would fail, because it opens the file system of each file that it may merge.
 pytestmark = [
     pytest.mark.without("optimize-write", "auto-compact"),
     pytest.mark.broken_table("file_missing", "file_unreadable", "statistics_names"),

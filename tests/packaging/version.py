@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 CHECKOUT = Path(__file__).parents[2]
 NOT_YET = "unreleased"
-# The files that contain the version of this commit, with the text before the version.
+# The files that contain the version of this commit, with a pattern whose group is the version.
 PLACES = {
     "spark_ext/version.py": r'^__version__ = "(.+)"$',
     "pyproject.toml": r'^version = "(.+)"$',
@@ -53,7 +53,7 @@ _POM = "{http://maven.apache.org/POM/4.0.0}"
 
 
 def without_address(project: str, pom: str) -> Iterator[str]:
-    """Yields the places without the address of the repository, which the owner must add."""
+    """Yields what is missing about the repository and its owner."""
     if not re.search(r"^\[project\.urls\]\n(?:.+\n)*Repository = ", project, re.MULTILINE):
         yield "pyproject.toml has no Repository in [project.urls], to which README's links lead"
     found = ElementTree.fromstring(pom)

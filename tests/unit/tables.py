@@ -113,7 +113,7 @@ def _type(details: Mapping[str, Any]) -> Any:
 
 
 def columns(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a schema in the shortest notation: `columns(struct(words)) == words`."""
+    """Returns a schema in the notation, in which each object has `column`."""
     return {field["name"]: _words(field) for field in schema["fields"]}
 
 

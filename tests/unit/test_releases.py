@@ -151,7 +151,7 @@ PAIRS = {
 
 
 def sparks_of(words: str) -> list[str]:
-    """Returns the releases of Spark in `4.2`, `4.0 to 4.1.1` or `4.1.2 and later 4.1`."""
+    """Returns the releases of Spark in `4.2`, `4.0 to 4.1.1`, `4.1.2 and later 4.1`, or a list."""
     first, *last = re.findall(r"[\d.]+", words)
     if " to " in words:
         return between(first, last[0], SPARKS)
@@ -228,5 +228,5 @@ def after(release: str) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.file)
-def test_written_place_agrees_with_the_releases(place: Place) -> None:
+def test_file_has_the_text_that_make_format_writes(place: Place) -> None:
     assert (CHECKOUT / place.file).read_text() == place.written(), "run `make format`"

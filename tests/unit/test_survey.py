@@ -152,7 +152,7 @@ def test_untracked_table_has_no_flag() -> None:
     assert found["unmapped"] == "REWRITE"
 
 
-def test_blocked_by_has_obstacles_and_no_reasons_of_costs() -> None:
+def test_blocked_by_omits_reasons_that_only_change_the_cost() -> None:
     metadata = table({"a b": "1 col-1"}, "name", "true")
 
     found = row(facts(metadata, *TRACKED, reader=["columnMapping", "deletionVectors"]))
@@ -219,7 +219,9 @@ def test_readable_tables_are_in_one_sum_of_each_stage(tables: list[Any]) -> None
 
 
 @given(TABLES)
-def test_tables_count_once_for_each_obstacle(tables: list[Any]) -> None:
+def test_table_counts_once_for_each_blocking_reason_or_feature_of_a_stage(
+    tables: list[Any],
+) -> None:
     expected: Counter[object] = Counter()
     for surveyed in tables:
         about = set()

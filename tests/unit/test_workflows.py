@@ -152,7 +152,7 @@ def test_nightly_jobs_write_the_names_of_failed_tests() -> None:
         assert re.search(r"python -m tests\.matrix(\.tested tests\S*)? ", printed.stdout), job.name
 
 
-def test_workflows_run_on_their_triggers_only() -> None:
+def test_only_nightly_has_a_schedule_and_only_a_tag_releases() -> None:
     # YAML reads the key `on` as true.
     triggers: dict[str, Any] = {file.stem: loaded(file)[True] for file in WORKFLOWS}
 

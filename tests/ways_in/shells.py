@@ -21,7 +21,7 @@ SECONDS = 300
 def environment(**variables: str) -> dict[str, str]:
     """Returns an environment without PYTHONPATH; PATH begins with the virtual environment.
 
-    Of the Spark variables, it keeps only the options that make each JVM of a run start faster.
+    It omits Spark's variables, except options that make each JVM of a run start faster.
     """
     kept = class_archive.environment("PYTHONPATH", "SPARK_", "PYSPARK_")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

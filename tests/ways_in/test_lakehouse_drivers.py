@@ -50,7 +50,7 @@ def test_two_runs_at_once_do_each_table_once(
         found = sorted(rows[name] for rows in both)
         if outcome == "DONE":
             assert set(found) <= {"ALREADY_DONE", "DONE", "DONE_BY_ANOTHER"}, name
-            # If both removals commit during both runs, neither run knows which removal is its own.
+            # Two runs may remove the same mapping, and neither may know whose commit it was.
             assert "DONE" in found or set(found) == {"DONE_BY_ANOTHER"}, name
         else:
             assert found == [outcome, outcome], name

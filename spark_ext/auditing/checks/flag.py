@@ -55,9 +55,9 @@ def flag_turned_back(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns that were dropped or renamed in a commit that kept the flag false.
 
-    The id identifies a column of a mapped table, and the name if the commit removes column mapping.
-    Without column mapping, no column can be dropped while files keep it. If a whole struct was
-    dropped, only the struct is found.
+    In a mapped table, a column is the same if its id and physical path are the same. If the commit
+    removes column mapping, its logical path identifies it. Without column mapping, no column can be
+    dropped while files keep it. If a whole struct was dropped, only the struct is found.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".

@@ -16,7 +16,7 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** The files in a table's folder outside of {@code _delta_log}, and the folders without files. */
+/** The files in a table's folder outside of {@code _delta_log}, and the empty folders. */
 final class DataFolder {
   /** The columns of {@link #rows}. */
   static final StructType SCHEMA =
@@ -68,7 +68,7 @@ final class DataFolder {
    * Returns the same text for every path of a file; the path itself if it is not a URI.
    *
    * @param root the table's folder, as {@link #root}
-   * @param path of the log, which is URL-encoded
+   * @param path the path of a file as an action of the log contains it, URL-encoded
    */
   static String key(String root, String path) {
     Path place = DataFooter.place(path);

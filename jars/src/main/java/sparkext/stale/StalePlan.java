@@ -23,8 +23,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * Refuses to read files by a plan that was analysed when the columns had other names, with
  * DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS.
  *
- * <p>Delta compares plan and files only outside of transactions, only for the first plan of a
- * table, and only by physical name. In a transaction Delta puts the newest files under any plan.
+ * <p>Delta compares plan and files only outside of transactions, only for the first scan of a table
+ * in a query, and only by physical name. In a transaction Delta puts the newest files under any
+ * plan.
  *
  * <p>Source: Delta 4.4.0, TahoeFileIndex.scala, {@code TahoeLogFileIndex.getSnapshot}.
  */

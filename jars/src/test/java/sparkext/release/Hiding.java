@@ -10,7 +10,7 @@ import net.bytebuddy.asm.MemberRemoval;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.pool.TypePool;
 
-/** The class files of this class path without the types that a jar has to contain. */
+/** The class files of this class path, without the types that a test hides. */
 public record Hiding(Predicate<String> isHidden, ClassFileLocator classPath)
     implements ClassFileLocator {
   static Hiding of(Predicate<String> isHidden) {
