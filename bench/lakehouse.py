@@ -2,7 +2,7 @@
 """Measures the removal of column mapping from many tables in one call.
 
 Each table is a copy of one table: logs are copied, and data files are hard links. Both sides of a
-ratio take turns on separate copies. Delta's cache is emptied before each timed call.
+ratio of seconds take turns on separate copies. Delta's cache is emptied before each timed call.
 LAKEHOUSE_TABLES (1000) and LAKEHOUSE_GB (2) change the sizes.
 """
 
@@ -89,7 +89,7 @@ def run(folder: Path) -> Report:
 
 
 def removals_by_metadata(ours: Remote, plain: Remote, folder: Path) -> Pair:
-    """Measures tracked tables of one file beside a survey and a statement of plain Delta each."""
+    """Measures tables of one file beside a survey, and one statement of plain Delta for each."""
     tracked = written(ours, folder / "tracked", f"{NAME_MODE}, {TRACKED}", rows=100, files=1)
     mapped = written(plain, folder / "mapped", NAME_MODE, rows=100, files=1)
 

@@ -126,7 +126,7 @@ class Session:
         return 0.0
 
     def live_megabytes(self) -> float:
-        """Returns the JVM's live objects and the peak memory of this process, in 10^6 bytes."""
+        """Returns the JVM's live objects plus the peak memory of this process, in 10^6 bytes."""
         self.collect_garbage()
         runtime = self.jvm.Runtime.getRuntime()
         python = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

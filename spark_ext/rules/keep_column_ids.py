@@ -71,7 +71,8 @@ def _recorded(old: TableMetadata, new: TableMetadata) -> TableMetadata:
     value = new.configuration[ALIGNING]
     recorded = former_ids(value)
     highest = max(max_column_id(old), recorded.highest if recorded else 0)
-    # Ids that the mapped table has recorded are outdated: a session without spark-ext mapped it.
+    # Recorded ids of a mapped table are outdated, because a session without spark-ext mapped it.
+    # RESTORE brings other recorded ids, which are valid.
     if recorded is not None and value != old.configuration.get(ALIGNING):
         former = FormerIds(highest, recorded.ids)  # of the version that RESTORE restores
     elif has_same_columns(old.schema, new.schema):

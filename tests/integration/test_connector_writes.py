@@ -309,8 +309,8 @@ def test_table_of_the_builder_is_tracked(named_table: Table, conf: SetConf, mode
     assert_new(named_table)
 
 
-# Statements that Kernel's tables refuse, and the condition, or None if the error has none. `{t}` is
-# a table with columns `id` and `c`. Delta's commands refuse Kernel's tables, tracked or not.
+# Statements that fail on a table of Kernel, and the condition, or None if the error has none. `{t}`
+# is a table with columns `id` and `c`. Delta's commands refuse Kernel's tables, tracked or not.
 UNSUPPORTED = "UNSUPPORTED_FEATURE.TABLE_OPERATION"
 NOT_OF_DELTA = "DELTA_ONLY_OPERATION"
 REFUSED = {
@@ -339,7 +339,7 @@ ALTERED = {
     "ALTER TABLE {t} ALTER COLUMN c COMMENT 'x'": "FIELD_NOT_FOUND",
     "ALTER TABLE {t} REPLACE COLUMNS (id INT)": "FIELD_NOT_FOUND",
 }
-# These statements change only the catalog, with spark-ext and without; Delta does not run.
+# By name, these statements change only the catalog, with spark-ext and without.
 UNHEARD = [
     "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
     "ALTER TABLE {t} DROP FEATURE columnMapping",

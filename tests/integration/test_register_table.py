@@ -161,7 +161,7 @@ def test_builder_finds_the_table(at_location: Table, *, by_name: bool, feature: 
         assert_registered(at_location)
 
 
-# Untracked tables, with the comparison of plain Delta.
+# Untracked tables, whose properties Delta compares by itself.
 
 
 def test_untracked_table_is_registered_as_by_plain_delta(table: Table) -> None:

@@ -90,7 +90,7 @@ def login(spark: SparkSession, warehouse: Path) -> Login:
     return open_session
 
 
-# A rule of the optimizer sees less than a check rule, and the matrix runs it.
+# Only the matrix runs the rule of the optimizer, which sees less than a check rule.
 @pytest.fixture(
     params=[
         pytest.param(stage, marks=pytest.mark.matrix if stage == "optimizer" else ())
@@ -256,7 +256,7 @@ def test_view_of_a_function_is_refused(spark: SparkSession, eve: SparkSession) -
         spark.sql(f"DROP VIEW {SCHEMA}.v")
 
 
-def test_log_lines_of_a_refused_call_show_no_column(eve: SparkSession) -> None:
+def test_only_info_lines_of_a_refused_call_may_show_a_column(eve: SparkSession) -> None:
     """Delta logs the snapshot at INFO, also if a SELECT is refused."""
     with session_log(eve, "org.apache.spark") as log, session_log(eve, "sparkext") as ours:
         for function in FUNCTIONS:

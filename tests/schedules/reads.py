@@ -78,7 +78,7 @@ def _streaming(before: State, moment: Moment) -> State:
     new = list(before.rows)
     for row in moment.held.rows:
         if row not in new:
-            raise Impossible(f"the stream does not know that {row} was deleted")
+            raise Impossible(f"the stream has read {row}, and did not fail when the row changed")
         new.remove(row)
     _see(new, moment.known, moment)
     return before

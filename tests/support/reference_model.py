@@ -25,7 +25,7 @@ class Column:
     """Contains a column at any level. `key` identifies the column in rows and never changes."""
 
     name: str
-    kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
+    kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs; Delta's type in `state_of`
     fields: tuple[Column, ...] = ()
     key: Key = field(default_factory=count().__next__)
     id: int | None = None
@@ -87,7 +87,7 @@ class State:
     columns: Columns
     mode: str  # none, name or id
     is_tracked: bool
-    flag: bool | None = None  # an untracked table may have that of a session without spark-ext
+    flag: bool | None = None  # an untracked table may have a stale one
     max_id: int = 0
     rows: tuple[Row, ...] = ()
 
@@ -154,14 +154,14 @@ class State:
         return mode in (self.mode, "none") or (self.mode, mode) == ("none", "name")
 
     def restored(self, to: State) -> State:
-        """Returns the version after RESTORE, which keeps the features.
+        """Returns the version after RESTORE, which removes no feature.
 
         A tracked table keeps a true flag.
         """
         if not self.is_tracked:
             new = replace(to, max_id=max(self.max_id, to.max_id))
             return new._untracked_after(self, was_mapped=self.is_mapped or to.is_mapped)._assigned()
-        # Untracked mapped columns may have been dropped before.
+        # Without a flag, no one recorded drops and renames.
         unknown = to.is_mapped and to.flag is None
         flag = self.flag or to.flag is True or unknown or to._has_unknown_past(self)
         new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
@@ -189,9 +189,9 @@ class State:
         return replace(new, is_tracked=True, flag=flag)._assigned(after=target)
 
     def _has_unknown_past(self, here: State) -> bool:
-        """Returns whether columns of another version or table may have been dropped or renamed.
+        """Returns whether columns of this version, which `here` gets, may have changed before.
 
-        The flag that arrives with the columns may be stale if that version or table is untracked.
+        The flag that arrives with the columns may be stale if this version is untracked.
         Delta assigns ids in order and never reuses an id, so no column was dropped if no id is
         missing.
         """
@@ -203,7 +203,7 @@ class State:
         return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))
 
     def _untracked_after(self, before: State, *, was_mapped: bool) -> State:
-        """Returns this version with a true flag if it was mapped or if a stale flag was true.
+        """Returns this version with a true flag if `was_mapped` or if the flag of `before` is true.
 
         A version without a flag is unchanged. RFC: enabling column mapping is not a drop, so a
         false flag is kept.
@@ -276,7 +276,7 @@ def state_of(metadata: Mapping[str, Any], *, is_tracked: bool) -> State:
 
 
 def _columns(kind: Any) -> Columns:
-    """Returns the fields of a type. An array or a map has columns without ids for its parts."""
+    """Returns the fields of a type. The parts with structs of an array or a map have no ids."""
     if not isinstance(kind, dict):
         return ()
     if kind["type"] == "struct":

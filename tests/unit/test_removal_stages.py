@@ -138,7 +138,7 @@ def test_stages_are_reached_in_turn() -> None:
         assert costs(stages(unmapped, *out)) == ["NOTHING"] * 3
 
 
-def test_blocked_stage_blocks_later_stages() -> None:
+def test_blocked_stage_blocks_later_stages_that_are_not_reached() -> None:
     invalid = table({"a b": "1 a"}, "name", "false")
 
     found = stages(invalid, 2, 7, None, MAPPED_FEATURES)
@@ -227,7 +227,7 @@ def test_renamed_columns_in_mode_none_block_the_rewrite(features: tuple[str, ...
     ]
 
 
-def test_blocked_stage_also_has_the_reasons_for_a_rewrite() -> None:
+def test_blocked_stage_also_has_the_reasons_for_a_copy() -> None:
     (first, *_) = stages(table({"a b": "1 x"}, "name", "true"), 2, 7, None, MAPPED_FEATURES)
 
     assert names_of(first) == [

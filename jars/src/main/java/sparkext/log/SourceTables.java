@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.security.AccessControlException;
 
 /**
- * Finds the table that a folder of data files belongs to: the nearest folder above with a log.
+ * Finds the table that a folder of data files belongs to: the nearest folder with a log, upwards.
  *
  * <p>Each folder is looked up once, for any number of files.
  */
@@ -24,7 +24,7 @@ final class SourceTables {
     this.configuration = configuration;
   }
 
-  /** Returns the table's folder above a folder; the same folder if no log above is readable. */
+  /** Returns the nearest folder with a log, from a folder upwards; the same folder without one. */
   String of(String folder) throws IOException {
     return nearest(new Path(folder)).map(Path::toString).orElse(folder);
   }
