@@ -207,7 +207,7 @@ def figures(case: Case, megabytes: int, found: list[Removal]) -> list[Figure]:
             f"{stream.requests:.1f}",
             f"{delta.requests:.1f}",
             stream.requests,
-            6 + 1 + FILE_MB // 8,  # REQUESTS at most, one more part, and ranges of 8 MB to read
+            6 + 1 + FILE_MB // 8,  # at most 6 of REQUESTS, one more part, a range for each 8 MB
             "",
         ),
     ]

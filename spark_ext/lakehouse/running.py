@@ -66,8 +66,8 @@ class Running:
 
         Args:
             properties: Sets the properties of the thread.
-            replan: Takes a new plan, and returns why the table may not run, or None. Not a function
-                but None if the plan of the survey is recent enough.
+            replan: Takes a new plan, and returns why the table may not run, or None. The argument
+                is None if the plan of the survey is recent enough.
         """
         started, clock = time.time(), time.monotonic()
         error: BaseException | None = None

@@ -161,7 +161,7 @@ class State:
         if not self.is_tracked:
             new = replace(to, max_id=max(self.max_id, to.max_id))
             return new._untracked_after(self, was_mapped=self.is_mapped or to.is_mapped)._assigned()
-        # Without a flag, no one recorded drops and renames.
+        # Without a flag, earlier drops and renames are unknown.
         unknown = to.is_mapped and to.flag is None
         flag = self.flag or to.flag is True or unknown or to._has_unknown_past(self)
         new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
