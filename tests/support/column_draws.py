@@ -111,6 +111,13 @@ def moved_first(name: str) -> Callable[[Columns], Columns]:
     return lambda old: tuple(sorted(old, key=lambda column: column.name != name))
 
 
+def widened(name: str) -> Callable[[Columns], Columns]:
+    """Returns a change of INT to BIGINT, which leaves columns of other types as they are."""
+    return lambda old: tuple(
+        replace(c, kind="BIGINT") if c.name == name and c.kind == "INT" else c for c in old
+    )
+
+
 def fresh(column: Column) -> Column:
     """Returns a new column of the same name and type."""
     return Column(column.name, column.kind, tuple(map(fresh, column.fields)))

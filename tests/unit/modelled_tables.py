@@ -22,7 +22,7 @@ from tests.support.reference_model import UUID, Column, Columns, State, mapped
 from tests.support.reference_model import walk as walk_columns
 from tests.unit.tables import struct
 
-TYPES = {"INT": "integer", "STRING": "string"}
+TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
 File = frozenset[tuple[Path, int]]
 
 

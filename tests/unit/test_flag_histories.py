@@ -26,7 +26,7 @@ from spark_ext.model.keys import (
     MAX_COLUMN_ID,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.schema import Path
+from spark_ext.model.schema import Field, Path, map_fields
 from spark_ext.rules import next_metadata
 from tests.support import column_draws as draws
 from tests.support.reference_model import Column, Columns, State, edited
@@ -113,6 +113,23 @@ class TableHistory(RuleBasedStateMachine):
     def move_column(self, data: Any) -> None:
         path = data.draw(st.sampled_from(draws.movable(self.state.columns)))
         self.alter(path[:-1], draws.moved_first(path[-1]))
+
+    @rule(data=data, what=st.sampled_from(["comment", "type", "nullability"]))
+    def change_column(self, data: Any, what: str) -> None:
+        columns = self.state.columns
+        path = data.draw(st.sampled_from([path for path, _ in walk_columns(columns)]))
+        if what == "type":
+            columns = edited(columns, path[:-1], draws.widened(path[-1]))
+
+        def changed(at: Path, field: Field) -> Field:
+            if at != path or what == "type":
+                return field
+            if what == "nullability":
+                return {**field, "nullable": not field["nullable"]}
+            return {**field, "metadata": {**field["metadata"], "comment": len(self.versions)}}
+
+        proposed = self.now.metadata.with_schema(map_fields(schema_of(columns), changed))
+        self.commit(self.state.altered(columns), proposed)
 
     @rule(data=data)
     def merge_schema(self, data: Any) -> None:
