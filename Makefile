@@ -168,16 +168,17 @@ release-try: venv jar ## Build them again, compare the bytes, and install them b
 ##@ Check it
 
 .PHONY: test
-test: venv jar ## Run all tests: JUnit, and everything under tests/
+test: venv jar ## Run the first tier in minutes: JUnit, tests/unit and tests/first_tier.txt
 	@mkdir -p jars/target
 	@$(MAKE) --no-print-directory test-java > jars/target/junit.log 2>&1 & junit=$$!; \
-		tests=0; $(BIN)/python -m pytest tests $(PARALLEL) $(PYTEST_ARGS) || tests=$$?; \
+		tests=0; $(BIN)/python -m pytest -m 'not second_tier and not matrix' $(PARALLEL) $(PYTEST_ARGS) \
+			|| tests=$$?; \
 		wait $$junit || { cat jars/target/junit.log; echo "JUnit failed." >&2; exit 1; }; \
 		grep 'Tests run:' jars/target/junit.log | tail -1; exit $$tests
 
-.PHONY: test-unit
-test-unit: venv ## Run the Python tests that need no JVM (seconds)
-	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
+.PHONY: test-all
+test-all: venv jar ## Run the tests that `make test` omits, except the matrix
+	$(BIN)/python -m pytest -m 'second_tier and not matrix' $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: coverage
 coverage: venv jar ## Show lines of spark_ext that no unit test runs; PYTEST_ARGS=tests/integration adds others
@@ -194,11 +195,8 @@ test-java: venv jar ## Run the JUnit tests: the hooks, and the calls into the in
 test-integration: venv jar ## Run the tests on a real Spark session
 	$(BIN)/python -m $(PYTEST) tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
-.PHONY: test-matrix
-test-matrix: test-slow test-pairs ## Run the tests that `make test` omits: the two below (hours)
-
 .PHONY: test-slow
-test-slow: venv jar ## Run the slow tests
+test-slow: venv jar ## Run the tests marked `matrix` (hours)
 	$(BIN)/python -m $(PYTEST) tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-pairs

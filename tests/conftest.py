@@ -34,6 +34,7 @@ from tests.support.sessions import (
     without_clusters,
 )
 
+FIRST_TIER = Path(__file__).with_name("first_tier.txt").read_text().splitlines()
 ARCHIVE = pytest.StashKey[Path]()
 LEFT_TABLES = pytest.StashKey[LeftTables]()
 
@@ -63,20 +64,38 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # The fastest files run last, so that the processes end at about the same time.
-    items.sort(key=lambda item: item.path.parent.name == "unit")
+    # The units run last, so that the processes end at about the same time.
+    items.sort(key=lambda item: (is_unit(item), place_in_first_tier(item)))
     if not any("::" in argument for argument in config.args):
-        leave_variants_to_the_matrix(items)
+        leave_to_other_runs(items)
 
 
-def leave_variants_to_the_matrix(items: list[pytest.Item]) -> None:
-    """Marks as `matrix` all variants of a test except the first, outside of tests/unit."""
+def is_unit(item: pytest.Item) -> bool:
+    return item.path.parent.name == "unit"
+
+
+def place_in_first_tier(item: pytest.Item) -> int:
+    file = item.nodeid.partition("::")[0]
+    places = (n for n, line in enumerate(FIRST_TIER) if line.partition("::")[0] == file)
+    return next(places, len(FIRST_TIER))
+
+
+def leave_to_other_runs(items: list[pytest.Item]) -> None:
+    """Marks what `make test` does not run as `second_tier` or `matrix`, outside of tests/unit.
+
+    `make test` runs the first variant of the tests of `first_tier.txt`. Further variants belong to
+    the matrix, or to the second tier if the test has the mark `every_variant`.
+    """
     seen: set[str] = set()
     for item in items:
+        test = item.nodeid.partition("[")[0]
         kept_whole = any(map(item.get_closest_marker, ("matrix", "every_variant")))
-        test = item.nodeid.split("[")[0]
-        if test in seen and item.path.parent.name != "unit" and not kept_whole:
+        if is_unit(item):
+            continue
+        if test in seen and not kept_whole:
             item.add_marker("matrix")
+        if test in seen or not {test, test.partition("::")[0]} & set(FIRST_TIER):
+            item.add_marker("second_tier")
         if not item.get_closest_marker("matrix"):
             seen.add(test)
 

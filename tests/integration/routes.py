@@ -2,7 +2,7 @@
 """Lists the routes by which new columns reach Delta.
 
 They are SQL, DataFrame writers, MERGE, streams and builders. A test of a claim runs over its
-routes. `make test` runs a route of each kind, and the matrix runs all.
+routes. `make test-all` runs a route of each kind, and the matrix runs all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Route:
 
     Attributes:
         run: Writes the rows of a query to a table.
-        in_every_run: Whether `make test` runs the route, as the example of its kind.
+        in_every_run: Whether `make test-all` runs the route, as the example of its kind.
         has_rows: Whether the table has the rows afterwards, or only the columns.
         updates: Whether a row replaces the row of the same `id`.
         refusal: The condition for a type that cannot be merged with the column's type.

@@ -64,7 +64,7 @@ VENDORS = {
 
 
 def each_vendor(first: str) -> pytest.MarkDecorator:
-    """Returns the variants of a test, of which `make test` runs the first."""
+    """Returns the variants of a test, of which `make test-all` runs the first."""
     names = sorted(VENDORS, key=lambda name: name != first)
     return pytest.mark.parametrize("vendor", [VENDORS[name] for name in names], ids=names)
 

@@ -22,7 +22,7 @@ def source_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def params() -> list[object]:
-    """Returns the writers, with marks that select them for `make test` or for the matrix."""
+    """Returns the writers, with marks that select them for `make test-all` or for the matrix."""
     marks = {True: pytest.mark.every_variant, False: pytest.mark.matrix}
     return [pytest.param(each, marks=marks[each.name in QUICK], id=each.title) for each in WRITERS]
 

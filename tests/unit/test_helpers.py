@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that helpers are in the folder that uses them, or in `tests/support`."""
+"""Tests where helpers are, and what the lists of tests name."""
 
 from __future__ import annotations
 
@@ -55,6 +55,16 @@ def test_matrix_names_existing_files() -> None:
 
     assert (ROOT / matrix["STORE_TESTS"]).is_dir()
     assert [file for file in named if not (ROOT / file).is_file()] == []
+
+
+def test_first_tier_names_existing_tests_of_every_folder() -> None:
+    lines = (ROOT / "tests" / "first_tier.txt").read_text().splitlines()
+    named = [line.partition("::") for line in lines if not line.startswith("#")]
+    tested = {folder_of(file) for file in IMPORTED if file.name.startswith("test_")}
+
+    assert {folder_of(ROOT / file) for file, _, _ in named} == tested - {"unit"}
+    for file, _, test in named:
+        assert f"def {test.rpartition('::')[2]}" in (ROOT / file).read_text(), test
 
 
 def test_support_contains_only_helpers_of_two_folders() -> None:

@@ -166,7 +166,7 @@ TRINO = (
     "com.fasterxml.jackson.core:jackson-databind:2.14.2",
 )
 
-# The writers that `make test` runs.
+# The writers that `make test-all` runs.
 QUICK = {"pyarrow", "deltalake"}
 
 WRITERS = (
