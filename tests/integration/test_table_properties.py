@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.delta_table import NAME_MODE, NONE_MODE, TRACKED, Table, refusal, thrown
 from tests.support.prepared import made_once
+from tests.support.removal import SETTING
+from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE, is_uuid_name
 
 
@@ -110,6 +112,41 @@ def test_removal_commits_the_other_properties_of_the_statement(table: Table, fla
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
     assert {"changeDataFeed", "deletionVectors"} <= table.log.writer_features
     assert table.rows() == [(1, "x")]
+
+
+# Removals of a table without column mapping.
+
+
+@pytest.mark.parametrize("properties", [(NAME_MODE, TRACKED), (NAME_MODE,)])
+def test_second_removal_commits_nothing(
+    table: Table, conf: SetConf, properties: tuple[str, ...]
+) -> None:
+    if TRACKED not in properties:
+        conf(SETTING, "copy")
+    table.create("a INT", *properties)
+    table.insert("(1)")
+    table.remove_mapping()
+
+    with table.no_commit():
+        table.remove_mapping()
+
+    with table.one_commit():
+        table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
+    with table.no_commit():
+        table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
+    assert table.rows() == [(1,)]
+
+
+def test_second_removal_of_an_untracked_table_is_deltas(table: Table) -> None:
+    table.create("a INT", NAME_MODE)
+    table.insert("(1)")
+    table.remove_mapping()
+    files = table.log.live_files
+
+    with table.one_commit():
+        table.remove_mapping()
+
+    assert table.log.live_files.keys().isdisjoint(files)
 
 
 # Statements that do not change column mapping.

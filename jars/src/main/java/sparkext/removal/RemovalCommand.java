@@ -32,12 +32,11 @@ public final class RemovalCommand {
   private RemovalCommand() {}
 
   /**
-   * Removes column mapping in one commit if the session and the rules allow that.
+   * Removes column mapping in at most one commit if the session and the rules allow that.
    *
    * @param command a {@code RemoveColumnMappingCommand}
    * @param arguments of its method {@code run}
-   * @return whether the removal was committed; if not, written files are removed, and Delta must
-   *     rewrite the table
+   * @return as {@link RemovalRounds#run}
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING, or as {@link RemovalRounds#run};
    *     the statement fails
    */

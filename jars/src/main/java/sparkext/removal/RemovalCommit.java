@@ -12,6 +12,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.Snapshot;
@@ -67,6 +68,12 @@ final class RemovalCommit {
     command.verifySchemaFieldNames(schema);
     command.updateMetadata(removesProperty, transaction, schema);
     return transaction;
+  }
+
+  /** Returns whether a removal of column mapping would change the metadata of a version. */
+  boolean changes(Snapshot snapshot) {
+    return !snapshot.metadata().columnMappingMode().equals(NoMapping$.MODULE$)
+        || !begin(snapshot).metadata().equals(snapshot.metadata());
   }
 
   /** Throws if Delta would refuse the commit, before any file is written. */

@@ -57,16 +57,19 @@ final class RemovalRounds {
 
   /**
    * Removes column mapping in one commit. If that fails, all written files are removed, unless the
-   * log may contain the commit.
+   * log may contain the commit. If the table has no column mapping, nothing is committed.
    *
-   * @return whether the removal was committed; if not, written files are removed, and Delta must
-   *     rewrite the table
+   * @return whether the table has no column mapping now; if not, written files are removed, and
+   *     Delta must rewrite the table
    * @throws UsageTrackingException USAGE_TRACKING_REMOVAL_CONFLICT;
    *     USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
    *     USAGE_TRACKING_STORAGE_FAILED; USAGE_TRACKING_COMMIT_STATUS_UNKNOWN;
    *     USAGE_TRACKING_FAILED_AFTER_COMMIT; a failure of the rules
    */
   boolean run() {
+    if (setting.copies(table.snapshot().protocol()) && !commit.changes(table.snapshot())) {
+      return true;
+    }
     try (progress) {
       plan();
       while (allowed.isPresent() && !isCommitted) {
