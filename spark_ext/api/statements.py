@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from spark_ext.api.functions import answer, literal
@@ -84,6 +85,11 @@ class FilesToChange(Protocol):
         """Returns their size, in bytes."""
 
 
+NO_FILES: Mapping[str, FileCount] = MappingProxyType(
+    dict.fromkeys(("kept", "copied", "rewritten"), FileCount())
+)
+
+
 class StatementRunner:
     """Runs statements on one table.
 
@@ -141,18 +147,24 @@ class StatementRunner:
         return result
 
     def _counts(self, after: Row, version: int, removal: FilesToChange) -> Mapping[str, FileCount]:
+        if after["version"] == version:
+            return NO_FILES  # another writer had removed column mapping
         is_only_commit = after["version"] == version + 1
         if is_only_commit and removal.cost in (METADATA, REWRITE):
             # No other writer committed since these files were counted, so the counts are exact.
             rewritten = FileCount(removal.num_files, removal.size_in_bytes)
-            return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}
-        newer = commits_since(self._spark, after["name"], version)
-        done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
-        return {} if done is None else removal_counts(done["operationMetrics"] or {})
+            return {**NO_FILES, "rewritten": rewritten}
+        return counts_since(self._spark, after["name"], version)
 
 
-def removal_counts(metrics: Mapping[str, str]) -> Mapping[str, FileCount]:
-    """Returns the counts of a removal's commit by name; Delta's own rewrite has no counts."""
+def counts_since(spark: SparkSession, name: str, version: int) -> Mapping[str, FileCount]:
+    """Returns the counts of the newest removal after a version, by name.
+
+    The result is empty without a removal. Delta's own rewrite has no counts.
+    """
+    newer = commits_since(spark, name, version)
+    done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
+    metrics = {} if done is None else done["operationMetrics"] or {}
     return {
         name.lower(): FileCount(int(metrics[f"num{name}Files"]), int(metrics[f"num{name}Bytes"]))
         for name in ("Kept", "Copied", "Rewritten")

@@ -19,7 +19,6 @@ from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_parallel, add_places, add_progress, run
 from spark_ext.cli.output import output_file, standard_output, written
 from spark_ext.lakehouse.files import REPORT_FORMS
-from spark_ext.lakehouse.plan import ORDERS
 from spark_ext.removal.stages import STAGES, UNMAPPED
 from spark_ext.wire.rows import json_lines
 
@@ -39,28 +38,19 @@ _SESSION = {
     "spark.ui.enabled": "true",
 }
 # The arguments that a function has under the same name, besides `where` and its own.
-_OPTIONS = (
-    *("include", "exclude", "parallel", "max_bytes", "max_time", "on_error", "order", "dry_run"),
-)
+_OPTIONS = (*("include", "exclude", "parallel", "max_bytes", "max_time", "on_error", "dry_run"),)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    tables = add_places(parser)
-    tables.add_argument(
-        "--order",
-        choices=ORDERS,
-        default="cheapest",
-        help="cheapest (default): tables without a copy first, then the smallest; survey: the order"
-        " of the survey",
-    )
+    add_places(parser)
     budget = parser.add_argument_group("budget")
     add_parallel(budget)
     budget.add_argument(
         "--max-bytes",
         type=size,
         metavar="SIZE",
-        help="start a table only if its files and those of all started tables fit into this size,"
-        " such as 500GB (10^9 bytes each) or 500GiB",
+        help="start only as many tables as have this number of planned bytes together, such as"
+        " 500GB (10^9 bytes each) or 500GiB",
     )
     budget.add_argument(
         "--max-time",

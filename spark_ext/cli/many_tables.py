@@ -37,8 +37,8 @@ def add_where(parser: argparse.ArgumentParser, number: str, others: str = "") ->
     )
 
 
-def add_places(parser: argparse.ArgumentParser) -> Any:
-    """Adds the arguments that choose tables; returns the group of the patterns."""
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that choose tables."""
     add_where(parser, "+")
     tables = parser.add_argument_group("tables")
     for option, what in (("--include", "only tables"), ("--exclude", "no tables")):
@@ -50,7 +50,6 @@ def add_places(parser: argparse.ArgumentParser) -> Any:
             help=f"{what} whose name, with or without catalog and schema, matches this shell"
             " pattern; repeatable",
         )
-    return tables
 
 
 def add_parallel(group: Any) -> None:

@@ -15,7 +15,7 @@ from spark_ext.lakehouse.chosen import Place, chosen_tables
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
 from spark_ext.lakehouse.options import LakehouseOptions, Options
 from spark_ext.lakehouse.outcomes import without_run
-from spark_ext.lakehouse.plan import PlannedTable, ordered
+from spark_ext.lakehouse.plan import PlannedTable, cheapest_first
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
 from spark_ext.lakehouse.results import TableResult
@@ -64,8 +64,8 @@ def remove_column_mapping(
         A row for each table and the sums; with `dry_run` the plan.
 
     Raises:
-        ValueError: `until` or an option is invalid; TypeError for a wrong type. No table was
-            changed.
+        ValueError: `until` or an option is invalid; TypeError for a wrong type or an unknown
+            option. No table was changed.
         AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
         LakehouseInterrupted: SIGINT or SIGTERM arrived; it has the report.
@@ -77,7 +77,7 @@ def remove_column_mapping(
     """
     if until not in STAGES:
         raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
-    return _call(spark, where, Removal(until), Options(**options))
+    return _call(spark, where, Removal(until), options)
 
 
 def align_names(
@@ -100,7 +100,7 @@ def align_names(
     Returns:
         As `remove_column_mapping`, which also documents the errors.
     """
-    return _call(spark, where, Alignment(to_name_mode), Options(**options))
+    return _call(spark, where, Alignment(to_name_mode), options)
 
 
 def track(
@@ -119,7 +119,7 @@ def track(
     Returns:
         As `remove_column_mapping`, which also documents the errors.
     """
-    return _call(spark, where, Tracking(wanted=True), Options(**options))
+    return _call(spark, where, Tracking(wanted=True), options)
 
 
 def untrack(
@@ -137,13 +137,14 @@ def untrack(
     Returns:
         As `remove_column_mapping`, which also documents the errors.
     """
-    return _call(spark, where, Tracking(wanted=False), Options(**options))
+    return _call(spark, where, Tracking(wanted=False), options)
 
 
 def _call(
-    spark: SparkSession, where: tuple[Place, ...], goal: Goal, options: Options
+    spark: SparkSession, where: tuple[Place, ...], goal: Goal, given: LakehouseOptions
 ) -> LakehouseReport:
     started = time.monotonic()
+    options = Options.of(goal.call.function, given)
     reporter = Reporter(options.progress)
     results: dict[str, TableResult] = {}
     failure: BaseException | None = None
@@ -153,7 +154,7 @@ def _call(
             planned = [goal.plan(row) for row, _ in found]
             for each in planned:
                 results[each.table] = without_run(each, dry_run=options.dry_run)
-            waiting = [] if options.dry_run else ordered(planned, options.order)
+            waiting = [] if options.dry_run else cheapest_first(planned)
             if waiting:
                 runner = _runner(spark, goal, options, waiting, reporter, interrupts, started)
                 _run(spark, runner, results)

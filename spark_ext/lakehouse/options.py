@@ -14,7 +14,6 @@ from typing import Any, Literal, TypedDict
 from spark_ext.api.functions import is_path
 from spark_ext.api.survey import SCHEMA, Chosen
 from spark_ext.lakehouse.bar import shown
-from spark_ext.lakehouse.plan import CHEAPEST, ORDERS
 from spark_ext.lakehouse.progress import LakehouseProgress
 from spark_ext.removal.survey import SurveyedTable
 
@@ -35,14 +34,12 @@ class LakehouseOptions(TypedDict, total=False):
             be read has its name and its error alone.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
             in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
-        max_bytes: A limit for the sum of the files of all tables that begin, in bytes. All files
-            of a table count until it ends, and its kept files do not count afterwards. Each table
-            is read again just before it begins; files that other writers add later do not count.
-        max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
-            than remains at the measured rate. Tables that run when the time is over are cancelled.
-            With PYSPARK_PIN_THREAD=false, Spark cannot cancel them, and the call warns.
+        max_bytes: A limit for the sum of the planned bytes of all tables that begin. Each table is
+            read again just before it begins; files that other writers add later do not count.
+        max_time: A limit in seconds, or a `timedelta`. When the time is over, no table begins, and
+            running tables are cancelled. With PYSPARK_PIN_THREAD=false, Spark cannot cancel them,
+            and the call warns.
         on_error: `continue`, or the number of failures after which no table begins.
-        order: `cheapest` (metadata only, then by bytes), or `survey` (the order of the survey).
         dry_run: Return the plan, and change nothing.
         progress: Called before the first table, every two seconds, and after tables; None for no
             reports.
@@ -55,7 +52,6 @@ class LakehouseOptions(TypedDict, total=False):
     max_bytes: int | None
     max_time: float | timedelta | None
     on_error: Literal["continue"] | int
-    order: Literal["cheapest", "survey"]
     dry_run: bool
     progress: Callable[[LakehouseProgress], None] | None
 
@@ -65,7 +61,7 @@ class Options:
     """The checked options; `LakehouseOptions` documents each.
 
     Raises:
-        TypeError: An option is unknown or has another type.
+        TypeError: An option has another type.
         ValueError: An option has a value that is not allowed.
     """
 
@@ -76,7 +72,6 @@ class Options:
     max_bytes: int | None = None
     max_time: float | timedelta | None = None
     on_error: str | int = CONTINUE
-    order: str = CHEAPEST
     dry_run: bool = False
     progress: Callable[[LakehouseProgress], None] | None = shown
 
@@ -96,8 +91,18 @@ class Options:
             _require(self.max_time != math.inf, "max_time", self.max_time, "None for no limit")
         if self.on_error != CONTINUE:
             _number("on_error", self.on_error, 1)
-        _require(self.order in ORDERS, "order", self.order, f"one of {ORDERS}")
         _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
+
+    @classmethod
+    def of(cls, function: str, options: Mapping[str, Any]) -> Options:
+        """Returns the options of a call of a function.
+
+        Raises:
+            TypeError: The function has no such option, or as above.
+        """
+        for name in options.keys() - {each.name for each in fields(cls)}:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+        return cls(**options)
 
     @property
     def non_default(self) -> Mapping[str, Any]:

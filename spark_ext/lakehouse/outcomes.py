@@ -7,28 +7,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.refusals import described
-from spark_ext.api.statements import StatementResult, commits_since, removal_counts
+from spark_ext.api.statements import NO_FILES, StatementResult, counts_since
 from spark_ext.lakehouse import results
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable
 from spark_ext.lakehouse.results import TableResult
 from spark_ext.model.keys import MODE_NONE
-from spark_ext.model.metadata import FileCount
-from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
 from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.stages import NOTHING
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import SparkSession
 
 # The conditions of errors that say that a table does not exist.
 _MISSING = {
     *("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"),
     *("DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"),
 }
-_AFTER_COMMIT = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
 _UNDONE = (
     "Cannot reach the goal: another writer undid the statement or changed the table before this"
     " call read the table again. The newest version contains the other writer's changes. Run the"
@@ -46,51 +43,26 @@ class Attempt:
 
     Args:
         planned: The plan that was run.
-        started: The start of the run, in seconds since the epoch.
         seconds: The duration of the run, in seconds.
         statement: The SQL text of a single statement of metadata that the run began. None if the
             goal ran its own statements, or if no statement began.
         statements: The results of those statements of the goal that succeeded.
-        error: The error that ended the run; None if the run ended without an error.
+        error: The error that ended the run; None if the run ended without an error, or was
+            cancelled.
         cancelled: The reason why the call cancelled the run; None if the call did not cancel it.
         refused: The limit that did not allow the run; None if a run was allowed.
-        bytes_done: The size of the files that the rounds of a copy finished, in bytes; None if no
-            rounds counted them.
         leftovers: The copies in the table's folder that no version named before the run; None if
             the run did not look for them.
     """
 
     planned: PlannedTable
-    started: float
     seconds: float
     statement: str | None = None
     statements: tuple[StatementResult, ...] = ()
     error: BaseException | None = None
     cancelled: str | None = None
     refused: str | None = None
-    bytes_done: int | None = None
     leftovers: UnnamedCopies | None = None
-
-    @property
-    def changed_bytes(self) -> int | None:
-        """Returns the bytes that the run copied or rewrote; None if the number is unknown."""
-        if self.error is not None:
-            return None if self.is_committed else self.bytes_done
-        if not self.has_run:
-            return 0
-        counts = [count for each in self.statements for count in (each.copied, each.rewritten)]
-        known = [count.size_in_bytes for count in counts if count is not None]
-        return sum(known) if known or self.statement else None
-
-    @property
-    def has_run(self) -> bool:
-        """Returns whether the run had a statement, and ended without an error."""
-        return self.error is None and bool(self.statement is not None or self.statements)
-
-    @property
-    def is_committed(self) -> bool:
-        """Returns whether the last statement failed after its commit."""
-        return self.error is not None and described(self.error)[0] == _AFTER_COMMIT
 
 
 def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
@@ -149,7 +121,7 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     now = goal.plan(row)
     result = replace(
         without_run(attempt.planned),
-        outcome=_outcome(spark, goal, attempt, row, now),
+        outcome=_outcome(goal, attempt, row, now),
         after=row,
         seconds=attempt.seconds,
         version_after=row.version,
@@ -167,7 +139,8 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     elif result.outcome == results.FAILED:
         message = _UNMAPPED if now.action == REACHED else _UNDONE
         result = replace(result, reasons=(CONFLICT,), message=message)
-    if attempt.statement is not None and attempt.error is None and row.version is not None:
+    has_ended = attempt.error is None and attempt.cancelled is None
+    if attempt.statement is not None and has_ended and row.version is not None:
         result = _with_statement(spark, goal, attempt, result)
     if result.outcome == results.WAITING:
         result = replace(result, come_back=end_of_retention(spark, result.table))
@@ -177,19 +150,14 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     return replace(result, **_counts(result.statements))
 
 
-def _outcome(
-    spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable
-) -> str:
+def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable) -> str:
     if row.error in _MISSING:
         return results.GONE
     if isinstance(goal, Alignment) and attempt.statements and _is_unmapped(row):
         # Another writer removed column mapping after a statement.
         return results.FAILED if attempt.cancelled is None else results.CANCELLED
     if now.action == REACHED:
-        by_us = attempt.has_run or attempt.is_committed
-        if attempt.cancelled is not None:
-            by_us = _may_have_committed(spark, attempt)
-        return results.DONE if by_us else results.DONE_BY_ANOTHER
+        return results.DONE
     if attempt.cancelled is not None:
         return results.CANCELLED
     if now.action == BLOCKED:
@@ -215,49 +183,11 @@ def _with_statement(
     before, after = result.version_before or 0, result.version_after or 0
     counts: dict[str, Any] = {}
     if isinstance(goal, Removal):
-        counts = {name: FileCount() for name in ("kept", "copied", "rewritten")}
-        if after != before + 1:
-            # Another writer committed too: it may have removed column mapping or changed files.
-            removals = _removals(spark, attempt, before)
-            if len(removals) > 1:
-                return replace(result, outcome=results.DONE_BY_ANOTHER)
-            metrics = removals[0]["operationMetrics"] if removals else None
-            counts = dict(removal_counts(metrics or {}))
+        # Beside other commits, the statement may have copied files of another writer.
+        is_alone = after <= before + 1
+        counts = {**(NO_FILES if is_alone else counts_since(spark, result.table, before))}
     statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
     return replace(result, statements=(statement,))
-
-
-def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
-    """Returns the removals after a version that may be the run's own.
-
-    The statement of the run commits a removal even if another writer has removed column mapping
-    already. A single removal is therefore the run's own.
-
-    Returns:
-        The run's own removal, if it is the only one, or if it is the oldest one and the only one
-        within the time of the run. Otherwise every removal, newest first, because the clock of the
-        storage may differ. Empty if the history has no removal.
-    """
-    commits = commits_since(spark, attempt.planned.table, version)
-    removals = [each for each in commits if each["operation"] == REMOVE_COLUMN_MAPPING]
-    ended = attempt.started + attempt.seconds
-    during_run = [
-        each for each in removals if int(attempt.started) <= each["timestamp"].timestamp() <= ended
-    ]
-    return during_run if during_run == removals[-1:] else removals
-
-
-def _may_have_committed(spark: SparkSession, attempt: Attempt) -> bool:
-    """Returns whether the history has a commit that the run may have written, or lacks commits.
-
-    A statement may be cancelled after its commit, and a commit does not name its driver. So every
-    commit after the start of the run counts. Commits after the end of the run count too, because
-    the clock of the storage may be ahead.
-    """
-    table = attempt.planned
-    commits = commits_since(spark, table.table, table.before.version or 0)
-    times = [each["timestamp"].timestamp() for each in commits]
-    return not commits or any(int(attempt.started) <= at for at in times)
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

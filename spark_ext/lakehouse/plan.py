@@ -12,8 +12,6 @@ from spark_ext.removal.survey import SurveyedTable
 # The actions of a plan.
 RUN, REACHED, BLOCKED, UNREADABLE = "RUN", "REACHED", "BLOCKED", "UNREADABLE"
 
-# The orders in which tables begin.
-CHEAPEST, SURVEY = ORDERS = ("cheapest", "survey")
 _CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
 
 
@@ -65,10 +63,9 @@ def to_run(row: SurveyedTable, *costs: str | None) -> PlannedTable:
     return PlannedTable(row.table, RUN, row, highest, files.num_files, files.size_in_bytes)
 
 
-def ordered(tables: Iterable[PlannedTable], order: str) -> list[PlannedTable]:
+def cheapest_first(tables: Iterable[PlannedTable]) -> list[PlannedTable]:
     """Returns the tables to run, in the order in which they begin."""
-    wanted = [table for table in tables if table.action == RUN]
-    return sorted(wanted, key=_price) if order == CHEAPEST else wanted
+    return sorted((table for table in tables if table.action == RUN), key=_price)
 
 
 def _price(table: PlannedTable) -> tuple[int, int]:

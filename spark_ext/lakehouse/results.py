@@ -15,7 +15,6 @@ from spark_ext.removal.survey import SurveyedTable
 PLANNED = "PLANNED"
 DONE = "DONE"
 ALREADY_DONE = "ALREADY_DONE"
-DONE_BY_ANOTHER = "DONE_BY_ANOTHER"
 GONE = "GONE"
 WAITING = "WAITING"
 NOT_BEGUN = "NOT_BEGUN"
@@ -24,12 +23,12 @@ BLOCKED = "BLOCKED"
 UNREADABLE = "UNREADABLE"
 FAILED = "FAILED"
 OUTCOMES = (
-    *(PLANNED, DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE, WAITING),
+    *(PLANNED, DONE, ALREADY_DONE, GONE, WAITING),
     *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
 )
 # No later call has anything to do for these tables.
 # GONE is not in the set: a renamed table exists under another name.
-COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER}
+COMPLETE = {DONE, ALREADY_DONE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +37,10 @@ class TableResult:
 
     Args:
         table: The full name of the table.
-        outcome: `PLANNED` (dry run); `DONE`; `ALREADY_DONE` before the call; `DONE_BY_ANOTHER`
-            during the call; `GONE` if no table has the name any more, because it was dropped or
-            renamed; `WAITING` for Delta's retention period; `NOT_BEGUN`; `CANCELLED` (the table is
-            as before the last statement); `BLOCKED`; `UNREADABLE`; `FAILED`.
+        outcome: `PLANNED` (dry run); `DONE`, by this call or by another driver during the call;
+            `ALREADY_DONE` before the call; `GONE` if no table has the name any more, because it was
+            dropped or renamed; `WAITING` for Delta's retention period; `NOT_BEGUN`; `CANCELLED`
+            (the table is as before the last statement); `BLOCKED`; `UNREADABLE`; `FAILED`.
         cost: The highest cost of the planned statements, as in `RemovalStage`; None if none runs.
         num_files: An upper bound of the files to copy or rewrite.
         size_in_bytes: The size of these files, in bytes.
@@ -53,7 +52,8 @@ class TableResult:
         after: The row of a second survey after the run; None for a table that did not begin, or
             that has the reason `UNKNOWN`.
         statements: The results of the statements that ran.
-        kept: The files that a removal kept; None if unknown, as are `copied` and `rewritten`.
+        kept: The files that the removal of this call kept; None without a removal, or if unknown,
+            as are `copied` and `rewritten`.
         copied: The files whose bytes were copied.
         rewritten: The files that Delta rewrote.
         seconds: The duration; None if `after` is None.

@@ -17,8 +17,6 @@ from spark_ext.lakehouse.goals import Goal
 from spark_ext.lakehouse.lookups import UnnamedCopies, unnamed_copies
 from spark_ext.lakehouse.outcomes import Attempt
 from spark_ext.lakehouse.plan import RUN, PlannedTable
-from spark_ext.launch.session import is_connect
-from spark_ext.removal.stages import COPY
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
@@ -69,27 +67,23 @@ class Running:
             replan: Takes a new plan, and returns why the table may not run, or None. The argument
                 is None if the plan of the survey is recent enough.
         """
-        started, clock = time.time(), time.monotonic()
+        started = time.monotonic()
         error: BaseException | None = None
         try:
             with properties:
                 self._run(replan)
         except BaseException as failure:  # from Spark, Delta, a catalog or a storage
             error = failure
-        seconds = time.monotonic() - clock
-        # Only the rounds of a copy count their bytes, and not on Spark Connect.
-        is_counted = self.planned.cost == COPY and not is_connect(self.spark)
+        cancelled = self.stopped() if _is_stop(error) else None
         return Attempt(
             planned=self.planned,
-            started=started,
-            seconds=seconds,
+            seconds=time.monotonic() - started,
             statement=self._statement,
             statements=tuple(self._statements),
             leftovers=self._leftovers,
-            error=error,
-            cancelled=self.stopped() if _is_stop(error) else None,
+            error=error if cancelled is None else None,
+            cancelled=cancelled,
             refused=self._refused,
-            bytes_done=self.bytes_done if is_counted else None,
         )
 
     def _run(self, replan: Callable[[Running, PlannedTable], str | None] | None) -> None:
@@ -125,6 +119,10 @@ class Running:
                 if conflicts > _MAX_CONFLICTS or not is_conflict(error):
                     raise
             self._require_running()
+            (row,) = rows_of(self.spark, [planned.table])
+            planned = self.goal.plan(row)
+            if planned.action != RUN:
+                return
 
     def _watch(self, progress: Progress) -> None:
         """Keeps the bytes of the files that are done. The first call precedes the statement."""
@@ -141,15 +139,14 @@ class Running:
             raise CallStoppedError("The call ended before the next statement of this table.")
 
 
-def rows_or_errors(spark: SparkSession, names: list[str]) -> list[SurveyedTable]:
-    """Returns the rows of tables as they are now; a table that cannot be read has the error."""
+def row_or_error(spark: SparkSession, name: str) -> SurveyedTable:
+    """Returns the row of a table as it is now; a table that cannot be read has the error."""
     try:
-        return rows_of(spark, names)
-    except Exception as error:  # the session has ended, or the user may not read a table
-        if len(names) > 1:
-            return [row for name in names for row in rows_or_errors(spark, [name])]
+        (row,) = rows_of(spark, [name])
+    except Exception as error:  # the session has ended, or the user may not read the table
         condition, message = described(error)
-        return [SurveyedTable(name, error=condition, message=message) for name in names]
+        return SurveyedTable(name, error=condition, message=message)
+    return row
 
 
 def _is_stop(error: BaseException | None) -> bool:

@@ -17,7 +17,7 @@ STATES: Final = {
     **dict.fromkeys(("COPY", "HISTORY"), CARE),
     **dict.fromkeys(("REWRITE", "BLOCKED"), BAD),
     # The outcomes of a table in a lakehouse.
-    **dict.fromkeys(("DONE", "ALREADY_DONE", "DONE_BY_ANOTHER"), GOOD),
+    **dict.fromkeys(("DONE", "ALREADY_DONE"), GOOD),
     **dict.fromkeys(("WAITING", "NOT_BEGUN", "CANCELLED"), CARE),
     **dict.fromkeys(("FAILED", "UNREADABLE"), BAD),
     # The verdicts about an erased column.

@@ -112,7 +112,7 @@ def test_vacuum_deletes_incomplete_copies_of_a_killed_driver(
     [
         ("removal", "DELTA_METADATA_CHANGED"),
         ("alignment", "ALIGNED"),
-        ("lakehouse", "DONE DONE_BY_ANOTHER"),
+        ("lakehouse", "DONE DONE"),
     ],
 )
 def test_driver_keeps_the_files_of_another_driver_that_finished_first(

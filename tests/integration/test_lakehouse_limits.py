@@ -78,6 +78,20 @@ def test_no_table_begins_after_the_time(spark: SparkSession, tmp_path: Path) -> 
     assert not any(is_unmapped(table.log) for table in tables)
 
 
+def test_small_tables_do_not_predict_how_long_a_large_one_takes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    small, large = (untracked(at(spark, tmp_path, name)) for name in ("small", "large"))
+    large.spark.sql(f"INSERT INTO {large.name} SELECT id, sha2(string(id), 256) FROM range(50000)")
+    # A copy of kilobytes takes as long as one of megabytes, most of it in Spark.
+    assert sum(large.log.live_files.values()) > 1000 * sum(small.log.live_files.values())
+
+    paths = (small.path, large.path)
+    report = quiet(spark_ext.remove_column_mapping, spark, *paths, parallel=1, max_time=60)
+
+    assert outcomes(report) == ["DONE", "DONE"], report.text()
+
+
 def test_limit_of_bytes_holds_when_another_writer_renames_a_column(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -118,7 +132,6 @@ def test_on_error_decides_whether_tables_begin_after_a_failure(
             spark,
             *(f"odd:{table.path}" for table in tables),
             parallel=1,
-            order="survey",
             on_error=on_error,
         )
 
@@ -166,7 +179,6 @@ def test_signal_cancels_running_statements_and_begins_no_table(
             spark,
             *(f"odd:{table.path}" for table in tables),
             parallel=1,
-            order="survey",
         )
     waiter.join()
 
@@ -210,7 +222,7 @@ def test_second_signal_does_not_wait_for_cancelled_statements(
     waiter = threading.Thread(target=signal_twice)
     waiter.start()
     with pytest.raises(LakehouseInterrupted) as raised:
-        quiet(spark_ext.remove_column_mapping, spark, *paths, parallel=1, order="survey")
+        quiet(spark_ext.remove_column_mapping, spark, *paths, parallel=1)
     has_ended.set()
     waiter.join()
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers

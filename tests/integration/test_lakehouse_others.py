@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import LakehouseReport, UsageTracking
+from spark_ext import LakehouseReport, TableResult, UsageTracking
 from tests.integration.lakehouse_tables import (
     ROWS,
     at,
@@ -31,17 +31,22 @@ from tests.support.session_conf import SetConf
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
 
-def assert_done_once(table: Table) -> None:
-    """Asserts that column mapping is removed, and that at most one removal copied files."""
+def assert_done_once(table: Table) -> int:
+    """Asserts that one commit removed column mapping, and returns how many files it copied."""
     assert is_unmapped(table.log)
     assert table.rows() == ROWS
-    copying = [
+    (commit,) = (
         commit
         for commit, operation in zip(table.log.commits, operations(table), strict=True)
-        if operation == "REMOVE COLUMN MAPPING" and any("add" in action for action in commit)
-    ]
-    tracked = table.log.is_tracked
-    assert len(copying) == (0 if tracked else 1)
+        if operation == "REMOVE COLUMN MAPPING"
+    )
+    copied = sum("add" in action for action in commit)
+    assert copied == (0 if table.log.is_tracked else 1)
+    return copied
+
+
+def files_copied(row: TableResult) -> int:
+    return 0 if row.copied is None else row.copied.num_files
 
 
 def test_table_dropped_by_another_session_has_the_outcome_gone(
@@ -88,7 +93,7 @@ def test_table_that_another_writer_tracks_first_is_not_changed_again(
 
     report = quiet(spark_ext.track, spark, *(table.path for table in tables), only=other)
 
-    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE"], report.text()
+    assert outcomes(report) == ["DONE", "DONE"], report.text()
     # Each table has one commit besides the creation and the rows.
     assert [table.log.version for table in tables] == [2, 2]
     assert all(table.log.is_tracked for table in tables)
@@ -114,9 +119,12 @@ def test_table_that_another_driver_does_first_is_not_changed_again(
         parallel=1,
     )
 
-    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE_BY_ANOTHER", "DONE"], report.text()
+    assert outcomes(report) == ["DONE", "DONE", "DONE"], report.text()
     assert report.complete
-    for table in tables:
+    # The report counts no file that the other driver copied.
+    copied = [*map(files_copied, report.tables)]
+    assert copied == [0, 0, assert_done_once(tables[2])]
+    for table in tables[:2]:
         assert_done_once(table)
 
 
@@ -169,10 +177,9 @@ def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Pat
     reports = at_once(spark, spark_ext.remove_column_mapping, tables)
 
     assert all(report.complete for report in reports), [report.text() for report in reports]
-    for table in tables:
-        assert_done_once(table)
-    for pair in zip(*map(outcomes, reports), strict=True):
-        assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
+    for table, *both in zip(tables, *(report.tables for report in reports), strict=True):
+        assert sum(map(files_copied, both)) == assert_done_once(table)
+        assert "DONE" in {each.outcome for each in both}
 
 
 def renamed(table: Table) -> Table:
@@ -201,7 +208,7 @@ def test_two_calls_of_another_goal_at_once_reach_the_goal(
     reports = at_once(spark, call, tables)
 
     # An alignment may report CONFLICT if the other one drops the feature that was just added.
-    done = {"DONE", "ALREADY_DONE", "DONE_BY_ANOTHER"}
+    done = {"DONE", "ALREADY_DONE"}
     rows = [row for report in reports for row in report.tables if row.outcome not in done]
     undone = {("FAILED", None, ("CONFLICT",))} if call is spark_ext.align_names else set()
     found = {(row.outcome, row.error, row.reasons) for row in rows}

@@ -59,7 +59,6 @@ ERASURES = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), versio
         (["sales", "--parallel", "0"], "from 1"),
         (["sales", "--on-error", "0"], "from 1"),
         (["sales", "--on-error", "stop"], "from 1"),
-        (["sales", "--order", "dearest"], "invalid choice"),
         (["sales", "--progress", "bar"], "invalid choice"),
         (["sales", "--json", "--csv"], "not allowed with"),
         (["sales", "--report", "out.xlsx"], "does not end with one of .csv, .html, .json, .txt"),

@@ -25,16 +25,13 @@ from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SurveyProgress
 from spark_ext.lakehouse import calls, chosen, lookups, running
-from spark_ext.lakehouse import outcomes as outcomes_
-from spark_ext.lakehouse.budget import BYTES, Budget
+from spark_ext.lakehouse.budget import Budget
 from spark_ext.lakehouse.goals import Goal, Removal
 from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.running import Running
 from spark_ext.lakehouse.signals import Interrupts, receiving_signals
-from spark_ext.model.metadata import FileCount
-from tests.support.waiting import wait_until
 from tests.unit.connect import ConnectSession
 
 A, B, C = (
@@ -208,36 +205,23 @@ OTHER = PySparkException("full", errorClass="OUT_OF_SPACE", messageParameters={}
 
 
 @pytest.mark.parametrize(
-    ("error", "age", "expected"),
+    ("error", "is_committed", "expected", "shown"),
     [
-        (CANCELLATION, None, "CANCELLED"),
-        (CANCELLATION, 3600, "DONE_BY_ANOTHER"),
+        (CANCELLATION, False, "CANCELLED", None),
         # The statement was cancelled after its commit.
-        (CANCELLATION, 0, "DONE"),
-        # The clock of the storage is ahead.
-        (CANCELLATION, -3600, "DONE"),
-        (OTHER, None, "FAILED"),
+        (CANCELLATION, True, "DONE", None),
+        (OTHER, False, "FAILED", "OUT_OF_SPACE"),
     ],
 )
 def test_only_a_cancellation_counts_as_cancelled(
-    session: Session,
-    monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
-    age: int | None,
-    expected: str,
+    session: Session, error: Exception, *, is_committed: bool, expected: str, shown: str | None
 ) -> None:
-    def history(*_: object) -> list[dict[str, Any]]:
-        return [{"timestamp": datetime.fromtimestamp(time.time() - (age or 0))}]
-
-    committed = history()
-    monkeypatch.setattr(outcomes_, "commits_since", lambda *_: committed)
     interrupts = Interrupts()
 
     def fail(statement: str) -> None:
         interrupts.received = signal.SIGINT
         session.wait_for_cancellation()
-        if age is not None:
-            committed[:] = history()
+        if is_committed:
             session.rows[A.table] = done(A)
         raise error
 
@@ -247,6 +231,7 @@ def test_only_a_cancellation_counts_as_cancelled(
     run.run()
 
     assert outcomes(run) == [expected, "NOT_BEGUN"]
+    assert run.results[A.table].error == shown
 
 
 def test_cancelled_reading_before_a_statement_counts_as_cancelled(
@@ -268,112 +253,6 @@ def test_cancelled_reading_before_a_statement_counts_as_cancelled(
 
     assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
     assert session.statements == []
-
-
-def test_failed_reading_of_many_tables_reads_each_alone(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session.rows = {A.table: done(A), B.table: done(B)}
-
-    def rows_of(spark: Session, names: list[str]) -> list[SurveyedTable]:
-        if C.table in names:
-            raise PySparkException("not for this user", errorClass="DENIED")
-        return [spark.rows[name] for name in names]
-
-    monkeypatch.setattr(running, "rows_of", rows_of)
-
-    read = running.rows_or_errors(session, [A.table, C.table, B.table])  # type: ignore[arg-type]
-
-    assert [(row.table, row.error is None) for row in read] == [
-        (A.table, True),
-        (C.table, False),
-        (B.table, True),
-    ]
-
-
-class WithOthers(Session):
-    """Other writers commit too."""
-
-    def sql(self, statement: str) -> None:
-        super().sql(statement)
-        self.rows[A.table] = replace(self.rows[A.table], version=9)
-
-
-@pytest.mark.parametrize(
-    ("ages", "outcome", "kept"),
-    [
-        ([0], "DONE", FileCount(0, 10)),
-        # The clock of the storage is ahead.
-        ([-3600], "DONE", FileCount(0, 10)),
-        ([-3600, 3600], "DONE_BY_ANOTHER", None),
-        ([0, 0], "DONE_BY_ANOTHER", None),
-        ([0, 3600], "DONE_BY_ANOTHER", None),
-        # Another driver removes column mapping again afterwards.
-        ([-3600, 0], "DONE", FileCount(1, 10)),
-        ([], "DONE", None),
-    ],
-)
-def test_removal_of_the_run_is_found_among_those_of_others(
-    session: Session,
-    monkeypatch: pytest.MonkeyPatch,
-    ages: list[int],
-    outcome: str,
-    kept: FileCount | None,
-) -> None:
-    committed: list[dict[str, Any]] = []
-    monkeypatch.setattr(outcomes_, "commits_since", lambda *_: committed)
-
-    def commit(statement: str) -> None:
-        for number, age in enumerate(ages):  # the newest first
-            time_ = datetime.fromtimestamp(time.time() - age)
-            metrics = {"numKeptFiles": str(number), "numKeptBytes": "10"}
-            committed.append(
-                {
-                    "operation": "REMOVE COLUMN MAPPING",
-                    "timestamp": time_,
-                    "operationMetrics": metrics,
-                }
-            )
-
-    busy = WithOthers(before=commit, rows={A.table: A})
-    run = runner(busy)
-    del run.waiting[1:]
-
-    run.run()
-
-    result = run.results[A.table]
-    assert (result.outcome, result.statements[0].kept if result.statements else None) == (
-        outcome,
-        kept,
-    )
-
-
-class NoBytesForB(Budget):
-    def refusal(self, planned: PlannedTable, seconds: float) -> str | None:
-        return BYTES if planned.table == B.table else super().refusal(planned, seconds)
-
-
-@pytest.mark.parametrize(
-    ("interrupted", "expected"), [(True, "INTERRUPTED"), (False, "BUDGET_OF_BYTES")]
-)
-def test_signal_is_the_reason_when_a_table_still_waited_for_bytes(
-    session: Session, interrupted: bool, expected: str
-) -> None:
-    interrupts = Interrupts()
-
-    def run_until_the_signal(statement: str) -> None:
-        wait_until(lambda: B.table in run._refusals, "the refusal")
-        if interrupted:
-            interrupts.received = signal.SIGINT
-            session.wait_for_cancellation()
-            raise CANCELLATION
-
-    session.before = run_until_the_signal
-    run = runner(session, budget=NoBytesForB(), interrupts=interrupts, parallel=2)
-
-    run.run()
-
-    assert run.results[B.table].reasons == (expected,)
 
 
 def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:
@@ -461,8 +340,10 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 
     assert session.statements == [f"STATEMENT 0 {A.table}"]
     assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
-    done = run.results[A.table].statements
-    assert [each.statement for each in done] == session.statements
+    result = run.results[A.table]
+    assert [each.statement for each in result.statements] == session.statements
+    # No text of ours stands for an error.
+    assert (result.reasons, result.error, result.message) == (("INTERRUPTED",), None, None)
 
 
 def test_report_has_the_statements_before_the_one_that_failed(session: Session) -> None:
