@@ -54,8 +54,6 @@ BEFORE = {
     ],
 }
 PURGING = ("docs/erasure.md", "docs/purge.md")
-# The findings in tables that a page breaks on purpose, as their markers.
-BROKEN = {"docs/audit.md": ["file_missing"]}
 SCHEMAS = ("db", "sales")
 STATEMENT = re.compile(
     r"`((?:ALTER TABLE|CREATE TABLE|INSERT|RESTORE|SELECT|SHOW TBLPROPERTIES|DESCRIBE \w+) [^`]+)`"
@@ -63,8 +61,7 @@ STATEMENT = re.compile(
 
 
 def marks(page: str) -> list[pytest.MarkDecorator]:
-    broken = pytest.mark.broken_table(*BROKEN.get(page, []))
-    return [broken, PURGES] if page in PURGING else [broken]
+    return [PURGES] if page in PURGING else []
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+import spark_ext
 from tests.support.custom_sessions import our_jar, resolved_jars, session, stop
 from tests.support.delta_table import NAME_MODE, NONE_MODE, TRACKED, Table, refusal
 from tests.support.held_statement import HeldStatement, Step
@@ -29,11 +31,13 @@ from tests.support.removal import (
     counts,
     data_files,
     insert_one_file,
+    live,
     local,
     newest_adds,
     unmap,
     untouched,
 )
+from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
 from tests.support.waiting import wait_until
@@ -114,6 +118,69 @@ def test_removal_succeeds_after_an_unreadable_file_is_repaired(table: Table) -> 
 
     assert counts(unmap(table)) == (0, 2, 0)
     assert table.rows() == [(0, "x"), (1, "x")]
+
+
+def text_of_the_error(table: Table) -> str:
+    with table.refusal(UNREADABLE) as refused:
+        table.remove_mapping()
+    return str(refused.value)
+
+
+def text_of_the_finding(table: Table) -> str:
+    (finding,) = spark_ext.audit(table.spark, table.path).findings
+    return finding.remedy
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("broken", [missing, cut_short])
+@pytest.mark.parametrize("text_of", [text_of_the_error, text_of_the_finding])
+def test_rows_of_an_unreadable_file_are_given_up_by_the_statement_in_the_text(
+    table: Table, broken: Callable[[Path], None], text_of: Callable[[Table], str]
+) -> None:
+    """Every version with rows uses the file, so RESTORE would lose all rows."""
+    table.create_tracked()
+    insert_one_file(table, "(1, 'x')")
+    insert_one_file(table, "(2, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    (lost,) = (add["path"] for add in table.log.at(1).actions("add"))
+    broken(local(table.path, lost))
+    text = text_of(table)
+
+    with session_conf(table.spark, dict.fromkeys(re.findall(r"`(spark[.\w]+)`", text), "true")):
+        (statement,) = re.findall(r"INSERT OVERWRITE t SELECT \* FROM t\b", text)
+        table.spark.sql(re.sub(r"\bt\b", table.name, statement))
+
+    assert lost not in live(table.log)
+    assert table.selected() == [(2, "x")]
+    assert not spark_ext.audit(table.spark, table.path).findings
+    unmap(table)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("statement", "rows"),
+    [
+        ("INSERT INTO {t} REPLACE WHERE p = 1 SELECT * FROM {t} WHERE p = 1", [(2, 1), (3, 2)]),
+        ("DELETE FROM {t} WHERE p = 1", [(3, 2)]),
+    ],
+)
+def test_rows_of_a_lost_file_are_given_up_in_one_partition(
+    table: Table, conf: Any, statement: str, rows: list[tuple[object, ...]]
+) -> None:
+    """docs/audit.md, "A lost data file"."""
+    table.create_tracked("a INT, p INT", partitioned_by="p")
+    for values in ("(1, 1)", "(2, 1)", "(3, 2)"):
+        insert_one_file(table, values)
+    (lost,) = (add["path"] for add in table.log.at(1).actions("add"))
+    missing(local(table.path, lost))
+    conf("spark.sql.files.ignoreMissingFiles", "true" if "SELECT" in statement else "false")
+    kept = {path for path, add in live(table.log).items() if "2" in add["partitionValues"].values()}
+
+    table.spark.sql(statement.format(t=table.name))
+
+    assert kept <= live(table.log).keys() - {lost}
+    conf("spark.sql.files.ignoreMissingFiles", "false")
+    assert table.selected() == rows
 
 
 def spoil(file: Path) -> None:

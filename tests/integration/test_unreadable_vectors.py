@@ -18,6 +18,7 @@ from tests.support.removal import (
     unmap,
     untouched,
 )
+from tests.support.session_conf import SetConf
 from tests.support.variants import in_matrix
 
 pytestmark = pytest.mark.without("auto-compact", "row-tracking")
@@ -81,6 +82,20 @@ def refused(table: Table, file: Path, statement: Callable[[Table], object]) -> N
     with untouched(table), table.refusal(UNREADABLE) as refusal:
         statement(table)
     assert file.name in refusal.value.getMessageParameters()["path"]
+
+
+@pytest.mark.parametrize("break_it", [missing, *in_matrix(cut_short)])
+def test_overwrite_gives_up_the_rows_of_a_file_whose_vector_is_lost(
+    deleted: Table, conf: SetConf, break_it: Callable[[Path], None]
+) -> None:
+    """docs/audit.md, "A lost data file"."""
+    break_it(vector_file(deleted))
+    conf("spark.sql.files.ignoreMissingFiles", "true")
+    conf("spark.sql.files.ignoreCorruptFiles", "true")
+
+    deleted.spark.sql(f"INSERT OVERWRITE {deleted.name} SELECT * FROM {deleted.name}")
+
+    assert deleted.rows() == [(1, "x", 7), (2, "x", 7)]
 
 
 @BREAKING

@@ -19,8 +19,10 @@ from spark_ext.log.replay import State
 from spark_ext.model.schema import Path, lower
 
 _RESTORE_FILES = (
-    "Restore the files from a backup or from the versions that the storage keeps. If there is"
-    " none, RESTORE the table to a version that does not need them."
+    "Restore the files from a backup or from the versions that the storage keeps. Or run RESTORE to"
+    " a version that has their rows in other files. If neither is possible, give up their rows: set"
+    " `spark.sql.files.ignoreMissingFiles` and `spark.sql.files.ignoreCorruptFiles` to true, run"
+    " INSERT OVERWRITE t SELECT * FROM t, and reset both settings."
 )
 _ABSOLUTE = re.compile(r"/|[a-zA-Z][\w+.-]*:")
 
