@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pyarrow.parquet
 import pytest
 
+import spark_ext
 from spark_ext import UsageTracking
 from tests.support.compact_thrift import BINARY, I32, I64
-from tests.support.delta_table import ID_MODE, TRACKED, Table
+from tests.support.delta_table import ID_MODE, TRACKED, Table, refusal
 from tests.support.parquet_file import (
     COLUMN_INDEX,
     COLUMN_INDEX_LENGTH,
@@ -20,7 +22,17 @@ from tests.support.parquet_file import (
     ParquetFile,
 )
 from tests.support.releases import PURGES
-from tests.support.removal import copied, counts, insert_one_file, live, local, unmap
+from tests.support.removal import (
+    PURGE_SETTING,
+    copied,
+    counts,
+    data_files,
+    insert_one_file,
+    live,
+    local,
+    unmap,
+)
+from tests.support.session_conf import SetConf, session_conf
 
 pytestmark = pytest.mark.without("auto-compact")
 
@@ -176,3 +188,69 @@ def test_purge_copies_the_file_of_an_update_in_id_mode(table: Table) -> None:
     assert table.log.parquet_columns() == ["a", "b"]
     assert table.log.parquet_field_ids() == {"a": 1, "b": 2}
     assert table.selected() == rows
+
+
+# Files without field ids in mode id.
+
+
+def with_a_file_without_ids(table: Table) -> str:
+    """Makes a table with a renamed and a dropped column, and returns the file of another writer."""
+    table.create("a INT, b INT, d INT", TRACKED, ID_MODE)
+    insert_one_file(table, "(1, 2, 3)")
+    (add,) = live(table.log).values()
+    path = table.path / "foreign.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"a": [4], "b": [5], "d": [6]}), path)
+    size, stats = path.stat().st_size, '{"numRecords":1}'
+    table.log.append_foreign({"add": {**add, "path": path.name, "size": size, "stats": stats}})
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("DROP COLUMN d")
+    return path.name
+
+
+@pytest.mark.every_variant
+@pytest.mark.broken_table("file_columns", "file_unreadable")
+@pytest.mark.parametrize(
+    ("statement", "settings"),
+    [
+        (Table.remove_mapping, {}),
+        (Table.remove_mapping, {"spark.sql.parquet.fieldId.read.ignoreMissing": "true"}),
+        (lambda table: table.usage.remove_column_mapping(dry_run=True, exact=True), {}),
+        (lambda table: table.usage.align_names(to_name_mode=True), {}),
+        pytest.param(Table.purge, {}, marks=PURGES),
+        pytest.param(Table.purge, {PURGE_SETTING: "rewrite"}, marks=PURGES),
+    ],
+)
+def test_file_without_field_ids_is_named_in_id_mode(
+    table: Table, conf: SetConf, statement: Callable[[Table], object], settings: dict[str, str]
+) -> None:
+    path = with_a_file_without_ids(table)
+    for key, value in settings.items():
+        conf(key, value)
+    before = data_files(table.path)
+
+    with refusal("USAGE_TRACKING_UNREADABLE_DATA_FILE") as refused:
+        statement(table)
+
+    assert refused.value.getMessageParameters()["path"].endswith(path)
+    if PURGE_SETTING not in settings:  # Delta begins to write
+        assert data_files(table.path) == before
+
+
+@pytest.mark.broken_table("file_columns")
+def test_rows_of_a_file_without_field_ids_are_inserted_again_as_the_finding_says(
+    table: Table,
+) -> None:
+    path = with_a_file_without_ids(table)
+    (finding,) = spark_ext.audit(table.spark, table.path).findings
+    assert (finding.check, finding.file, finding.column) == ("file_unreadable", path, None)
+    rows = table.spark.read.parquet(str(table.path / path)).selectExpr("a AS c", "b").collect()
+
+    keys = re.findall(r"`(spark[.\w]+)`", finding.remedy)
+    with session_conf(table.spark, dict.fromkeys(keys, "true")):
+        (statement,) = re.findall(r"INSERT OVERWRITE t SELECT \* FROM t\b", finding.remedy)
+        table.spark.sql(re.sub(r"\bt\b", table.name, statement))
+    table.spark.createDataFrame(rows, "c INT, b INT").writeTo(table.name).append()
+
+    assert not spark_ext.audit(table.spark, table.path).findings
+    unmap(table)
+    assert table.selected() == [(1, 2), (4, 5)]

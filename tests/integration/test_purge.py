@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
@@ -37,6 +38,7 @@ pytestmark = [pytest.mark.without("auto-compact"), PURGES]
 BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
+UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
 
 
 def purge(table: Table, where: str = "") -> Any:
@@ -529,6 +531,63 @@ def test_purge_removes_its_copies_when_a_retry_is_refused(
 def on_odd_disk(table: Table) -> Table:
     table.name = f"delta.`odd:{table.path}`"
     return dropped(table)
+
+
+def missing(file: Path) -> None:
+    file.unlink()
+
+
+def no_parquet(file: Path) -> None:
+    file.write_bytes(b"x" * file.stat().st_size)
+
+
+def with_broken_pages(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + b"\xff" * 90 + content[94:])
+    file.with_name(f".{file.name}.crc").unlink()
+
+
+@pytest.mark.every_variant
+@pytest.mark.broken_table("file_missing", "file_unreadable")
+@pytest.mark.parametrize("features", [(TRACKED,), ()], ids=["tracked", "untracked"])
+@pytest.mark.parametrize("broken", [missing, no_parquet])
+def test_purge_names_a_file_without_a_footer(
+    table: Table, features: tuple[str, ...], broken: Callable[[Path], None]
+) -> None:
+    table.create("a INT, b STRING", NAME_MODE, *features)
+    insert_one_file(table, "(1, 'x')")
+    insert_one_file(table, "(2, 'y')")
+    table.alter("DROP COLUMN b")
+    file = local(table.path, list(live(table.log))[1])
+    broken(file)
+
+    with untouched(table), table.refusal(UNREADABLE) as refused:
+        table.purge()
+
+    assert refused.value.getMessageParameters()["path"].endswith(file.name)
+
+
+@pytest.mark.every_variant
+@pytest.mark.without("deletion-vectors")
+@pytest.mark.parametrize("features", [(TRACKED,), ()], ids=["tracked", "untracked"])
+def test_purge_names_a_file_that_delta_cannot_rewrite(
+    table: Table, features: tuple[str, ...]
+) -> None:
+    """A file with a deletion vector is rewritten, and another file is copied if possible."""
+    table.create("a INT, b STRING", NAME_MODE, VECTORS, *features)
+    insert_one_file(table, "(1, 'x'), (2, 'x')")
+    insert_one_file(table, "(3, 'y')")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
+    table.alter("DROP COLUMN b")
+    (path,) = (path for path, add in live(table.log).items() if "deletionVector" in add)
+    file = local(table.path, path)
+    with_broken_pages(file)
+
+    with table.refusal(UNREADABLE) as refused:
+        table.purge()
+
+    assert refused.value.getMessageParameters()["path"].endswith(file.name)
+    assert not copies_on_disk(table)
 
 
 def test_purge_fails_when_a_task_fails(table: Table, disk: OddDisk) -> None:

@@ -203,9 +203,10 @@ def test_unreadable_file_that_needs_a_rewrite_fails_the_removal(table: Table) ->
     spoil(file)
     before = data_files(table.path)
 
-    with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
+    with table.refusal(UNREADABLE) as refused:
         table.remove_mapping()
 
+    assert refused.value.getMessageParameters()["path"].endswith(file.name)
     # Files of Delta's writer remain until VACUUM, as after Delta's own rewrite.
     new_names = [new.name for new in data_files(table.path) - before]
     assert not [name for name in new_names if COPY.match(name)]
@@ -213,6 +214,23 @@ def test_unreadable_file_that_needs_a_rewrite_fails_the_removal(table: Table) ->
     log = unmap(table)
     assert counts(log) == (0, 1, 2)
     assert len([add for add in log.actions("add") if COPY.match(add["path"])]) == 1
+
+
+@pytest.mark.broken_table("file_missing")
+def test_missing_file_is_named_before_delta_rewrites_it(table: Table) -> None:
+    """The log alone decides that Delta rewrites the file."""
+    table.create_tracked()
+    insert_one_file(table, "(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    ((path, add),) = live(table.log).items()
+    table.log.append_foreign({"add": {**add, "stats": '{"numRe', "dataChange": False}})
+    missing(local(table.path, path))
+
+    with untouched(table), table.refusal(UNREADABLE) as refused:
+        table.remove_mapping()
+
+    assert refused.value.getMessageParameters()["path"].endswith(local(table.path, path).name)
+    table.log.append_foreign({"add": {**add, "dataChange": False}})  # the audit reads statistics
 
 
 @pytest.mark.parametrize("removal", ["copy", *in_matrix("rewrite")])

@@ -494,7 +494,6 @@ def test_ambiguous_or_wholly_dropped_columns_are_refused(source: Path, refused: 
     assert refused(source, (later,)) == "every field of `schema` was dropped"
     capitals = Column(1, "COL-A", "a", pa.int64())
     assert refused(source, (capitals, B)) == "its column `col-a` differs in letter case"
-    assert refused(source, by_id=True) == "its column `col-a` has no field id"
     pq.write_table(TABLE.select([0, 0, 1]), source)
     assert refused(source) == "it has the column `col-a` twice"
 

@@ -119,6 +119,11 @@ def test_invalid_footer_is_unreadable(
     assert reason(renamer, source, target) == "its footer cannot be read"
 
 
+def test_file_without_field_ids_is_unreadable_in_mode_id(renamer: Renamer, source: Path) -> None:
+    with pytest.raises(NotParquetError, match="field ids"):
+        renamer.look(source, plan((A, B), by_id=True))
+
+
 # A footer in Thrift's bytes: two elements of a schema, no rows and no row groups.
 ROOT, COLUMN, NO_GROUPS = "1502 192c 48016d150200", "1502 2502 180161 00", "1600 190c 00"
 IMPOSSIBLE = {

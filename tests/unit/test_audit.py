@@ -316,10 +316,10 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
         file("s", "s.x", "s.y", "s.y.z"),
         ("file_columns", 0, "s.y"),
     ),
-    "no field id in mode id": (
+    "no field ids in mode id": (
         [table(ONE, "id", "false")],
         file("a"),
-        ("file_columns", 0, "a"),
+        ("file_unreadable", 0, None),
     ),
     "an unknown field id in mode id": (
         [table(ONE, "id", "false")],
@@ -327,8 +327,8 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
         ("file_columns", 0, "a"),
     ),
     "a column with the name of a map's key, without a field id, in mode id": (
-        [table({"key": "1 key"}, "id", "false")],
-        file("key"),
+        [table({"a": "1 a", "key": "2 key"}, "id", "false")],
+        FileGroup("f", 1, 9, 0, columns=(ParquetColumn(("a",), 1), ParquetColumn(("key",)))),
         ("file_columns", 0, "key"),
     ),
     "a field with the name of a map's value, without a field id, in mode id": (

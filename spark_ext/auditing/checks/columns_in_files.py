@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spark_ext.auditing.check import MISLEADING, WRONG_ROWS, Problem, check, grouped, topmost
+from spark_ext.auditing.checks.data_files import lacks_field_ids
 from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.known_names import KnownNames
@@ -104,6 +105,7 @@ def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     found = grouped(
         (column, group)
         for group in log.files or ()
+        if not lacks_field_ids(group, states[-1])
         for column in topmost(unknown(group, known), lambda column: column[0])
     )
     for (path, problem), files in found.items():

@@ -16,13 +16,17 @@ from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import MISSING, FileGroup, TableLog
 from spark_ext.log.known_names import KnownNames
 from spark_ext.log.replay import State
+from spark_ext.model.keys import MODE_ID
 from spark_ext.model.schema import Path, lower
 
+_GIVE_UP_ROWS = (
+    "give up their rows: set `spark.sql.files.ignoreMissingFiles` and"
+    " `spark.sql.files.ignoreCorruptFiles` to true, run INSERT OVERWRITE t SELECT * FROM t, and"
+    " reset both settings."
+)
 _RESTORE_FILES = (
     "Restore the files from a backup or from the versions that the storage keeps. Or run RESTORE to"
-    " a version that has their rows in other files. If neither is possible, give up their rows: set"
-    " `spark.sql.files.ignoreMissingFiles` and `spark.sql.files.ignoreCorruptFiles` to true, run"
-    " INSERT OVERWRITE t SELECT * FROM t, and reset both settings."
+    f" a version that has their rows in other files. If neither is possible, {_GIVE_UP_ROWS}"
 )
 _ABSOLUTE = re.compile(r"/|[a-zA-Z][\w+.-]*:")
 
@@ -58,12 +62,14 @@ def file_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
 
 @check(WRONG_ROWS + 5)
 def file_unreadable(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds data files whose footer cannot be read, and broken deletion vectors.
+    """Finds data files that Spark cannot read, and broken deletion vectors.
 
-    A vector is broken if its length or checksum differs from the values in the log and in its file.
+    Spark cannot read a footer, or in mode `id` a file without field ids. A vector is broken if its
+    length or checksum differs from the values in the log and in its file.
 
     Source:
-        Protocol, "Data Files", "Deletion Vector File Storage Format".
+        Protocol, "Data Files", "Deletion Vector File Storage Format"; Spark 4.2,
+        ParquetReadSupport.scala, `getRequestedSchema`.
 
     Example:
         >>> from spark_ext.log.actions import FileGroup
@@ -82,6 +88,19 @@ def file_unreadable(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
                     f" ({group.problem}). Every query that needs them fails."
                 ),
                 remedy=_RESTORE_FILES,
+            )
+        if lacks_field_ids(group, states[-1]):
+            yield Problem(
+                version=log.last_version,
+                file=group.example,
+                message=(
+                    f"{group.num_files} file(s), such as this, have no field ids, by which mode id"
+                    " finds columns. Every query that needs them fails."
+                ),
+                remedy=(
+                    "Read the files by spark.read.parquet, and keep the rows in another table."
+                    f" Then {_GIVE_UP_ROWS} Insert the rows again."
+                ),
             )
         if group.vector_problem not in (None, MISSING):
             yield _broken_vectors(log, group, f"cannot be read ({group.vector_problem})")
@@ -208,6 +227,12 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
             ),
             remedy="Nothing for Delta. For other readers, write the rows again: INSERT OVERWRITE.",
         )
+
+
+def lacks_field_ids(group: FileGroup, state: State) -> bool:
+    """Returns whether Spark refuses the files, because mode `id` needs a field id in each file."""
+    columns = group.columns if state.mode == MODE_ID else None
+    return bool(columns) and all(column.field_id is None for column in columns or ())
 
 
 def _broken_vectors(log: TableLog, group: FileGroup, problem: str) -> Problem:

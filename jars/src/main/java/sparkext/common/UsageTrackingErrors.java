@@ -44,11 +44,12 @@ public final class UsageTrackingErrors {
   }
 
   /** A data file or a deletion vector of a table is missing or damaged. */
-  public static UsageTrackingException unreadableDataFile(String path, String reason) {
+  public static UsageTrackingException unreadableDataFile(
+      String path, String reason, Throwable cause) {
     return Conditions.error("USAGE_TRACKING_UNREADABLE_DATA_FILE")
         .with("path", path)
         .with("reason", reason)
-        .exception();
+        .exception(cause);
   }
 
   /** Other writers kept changing a table until the timeout of its removal. */

@@ -26,7 +26,7 @@ final class CopyFailedException extends IOException {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof CopyFailedException copy) {
         return copy.target == null
-            ? UsageTrackingErrors.unreadableDataFile(copy.source, copy.getMessage())
+            ? UsageTrackingErrors.unreadableDataFile(copy.source, copy.getMessage(), failure)
             : UsageTrackingErrors.copyFailed(copy.source, copy.target, copy.getMessage(), failure);
       }
     }

@@ -36,10 +36,10 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
       String place = request.vector().stored().place();
       return FileResult.unreadable(request.number(), place, unreadable.getMessage());
     }
-    if (request.reason() != null) {
+    FileResult result = copied(target);
+    if (request.reason() != null && result.way() != DataFile.Way.UNREADABLE) {
       return FileResult.toRewrite(request.number(), request.reason());
     }
-    FileResult result = copied(target);
     return result.target() != null && vector != null && request.vector().target() != null
         ? withVector(result, vector)
         : result;

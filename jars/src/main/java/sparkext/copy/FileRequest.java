@@ -15,8 +15,8 @@ import sparkext.parquet.StoredVector;
  * @param target the start of the URI of the copy, to which the task appends its attempt id and an
  *     ending; null if the task writes nothing
  * @param mayBeKept whether the file may be kept if it contains no renamed and no dropped column
- * @param reason why Delta must rewrite the file; null if the file may be copied. For a file with a
- *     reason, the task reads the deletion vector only.
+ * @param reason why Delta must rewrite the file; null if the file may be copied. A file with a
+ *     reason has no target.
  * @param vector the deletion vector; null if no file contains a vector of the data file
  */
 public record FileRequest(

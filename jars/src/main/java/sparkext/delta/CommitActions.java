@@ -11,10 +11,10 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
+import sparkext.common.FailedRead;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.log.CommitLines;
-import sparkext.log.FailedRead;
 
 /**
  * The actions of a commit. Delta has two readers of commits. Spark's JSON reader, which rebuilds

@@ -2,7 +2,6 @@
 package sparkext.files;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
@@ -31,7 +30,8 @@ public record FileJob(SparkSession session, FilePlan plan) {
   public record TaskResult(FilePlan.FileDecision decision, FileResult result) {
     /** Returns the error for a file that cannot be read. */
     public UsageTrackingException unreadable() {
-      return UsageTrackingErrors.unreadableDataFile(result.unreadable(), result.reason());
+      return UsageTrackingErrors.unreadableDataFile(
+          result.unreadable(), result.reason(), /* cause= */ null);
     }
   }
 
@@ -65,21 +65,17 @@ public record FileJob(SparkSession session, FilePlan plan) {
       BiFunction<Integer, Map<String, String>, String> target,
       String description,
       CopyProgress progress) {
-    List<TaskResult> results = new ArrayList<>();
     List<FileRequest> requests = new ArrayList<>();
-    Map<Integer, FilePlan.FileDecision> decisions = new HashMap<>();
+    List<FilePlan.FileDecision> decisions = new ArrayList<>();
     for (int number = 0; number < files.size(); number++) {
       FilePlan.FileDecision decision = plan.decide(files.get(number));
       boolean isCopied = decision.reason() == null;
-      FileRequest request =
+      decisions.add(decision);
+      requests.add(
           plan.request(
-              number, decision, isCopied ? target.apply(number, decision.partitionValues()) : null);
-      if (request == null) {
-        results.add(new TaskResult(decision, FileResult.toRewrite(number, decision.reason())));
-      } else {
-        requests.add(request);
-        decisions.put(number, decision);
-      }
+              number,
+              decision,
+              isCopied ? target.apply(number, decision.partitionValues()) : null));
     }
     CopyJob job =
         new CopyJob(
@@ -88,12 +84,11 @@ public record FileJob(SparkSession session, FilePlan plan) {
             plan.columns(),
             STORE_COPY.isTrue(session),
             progress);
-    for (FileResult result :
-        JobNames.described(
-            context(), plan.places().paths().table(), description, () -> job.run(requests))) {
-      results.add(new TaskResult(decisions.get(result.number()), result));
-    }
-    return results;
+    return JobNames.described(
+            context(), plan.places().paths().table(), description, () -> job.run(requests))
+        .stream()
+        .map(result -> new TaskResult(decisions.get(result.number()), result))
+        .toList();
   }
 
   private SparkContext context() {

@@ -159,14 +159,11 @@ public final class FilePlan {
 
   /**
    * Returns the request to read a file's footer and deletion vector, and to copy the file if there
-   * is a target; null if nothing must be read.
+   * is a target.
    */
   FileRequest request(int number, FileDecision decision, String target) {
     AddFile file = decision.file();
     StoredVector stored = CopiedVectors.stored(file, places.paths().table());
-    if (decision.reason() != null && stored == null) {
-      return null;
-    }
     boolean isCopied = stored != null && target != null && CopiedVectors.isForeign(file);
     return new FileRequest(
         number,

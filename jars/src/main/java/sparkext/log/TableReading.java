@@ -22,6 +22,7 @@ import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.util.SerializableConfiguration;
+import sparkext.common.FailedRead;
 import sparkext.common.JobNames;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
@@ -215,20 +216,15 @@ public final class TableReading {
   private RuntimeException asUnreadable(Exception failed) {
     FailedRead read = FailedRead.in(failed);
     if (read != null) {
-      return UsageTrackingErrors.unreadableLog(read.file().toString(), firstLine(read.reason()))
-          .sneakyThrow();
+      return UsageTrackingErrors.unreadableLog(read.file().toString(), read.reason()).sneakyThrow();
     }
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
       if (cause instanceof ChecksumException) { // The message names the file.
         String log = new Path(table, LogFolder.NAME).toString();
-        return UsageTrackingErrors.unreadableLog(log, firstLine(cause)).sneakyThrow();
+        return UsageTrackingErrors.unreadableLog(log, FailedRead.firstLine(cause)).sneakyThrow();
       }
     }
     return UsageTrackingException.sneakyThrow(failed);
-  }
-
-  private static String firstLine(Throwable reason) {
-    return String.valueOf(reason.getMessage()).lines().findFirst().orElse("");
   }
 
   /**

@@ -37,7 +37,8 @@ final class ByteCopy {
    *
    * @param mayBeKept whether a file without renamed and dropped columns is kept
    * @throws NotCopyableException if Delta must rewrite the file
-   * @throws UnreadableFileException if the file is not a Parquet file, or truncated
+   * @throws UnreadableFileException if the file is not a Parquet file, truncated, or has no field
+   *     ids in mode id
    */
   ByteCopy(InputFile source, long size, Renaming renaming, boolean mayBeKept) throws IOException {
     this.source = source;

@@ -23,7 +23,7 @@ public final class DataFile {
     COPIED,
     /** Delta must read and write the rows of the file. */
     TO_REWRITE,
-    /** The file is missing, truncated, not Parquet, or on an unknown storage. */
+    /** The file is missing, truncated, not Parquet, without field ids, or on an unknown storage. */
     UNREADABLE
   }
 

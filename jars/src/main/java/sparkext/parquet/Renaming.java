@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -30,8 +31,17 @@ public final class Renaming {
     return keyValues;
   }
 
-  /** Returns the schema of the copy. */
-  SchemaTree of(SchemaTree root) throws NotCopyableException {
+  /**
+   * Returns the schema of the copy.
+   *
+   * @throws NotCopyableException if Delta must rewrite the file
+   * @throws UnreadableFileException if Spark cannot read the file in mode id, because it has no
+   *     field id
+   */
+  SchemaTree of(SchemaTree root) throws IOException {
+    if (plan.byId() && !root.hasIds()) {
+      throw new UnreadableFileException("it has no field ids, by which mode `id` finds columns");
+    }
     SchemaTree read = root.as(root.name(), root.children().stream().filter(this::isRead).toList());
     List<SchemaTree> columns = columns(read, plan.columns(), new HashSet<>(plan.kept()));
     SchemaTree renamed = root.as(root.name(), columns);

@@ -96,6 +96,11 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
     return element.has(FooterFormat.FIELD_ID);
   }
 
+  /** Returns whether an element at any level has a field id. */
+  boolean hasIds() {
+    return hasId() || children.stream().anyMatch(SchemaTree::hasIds);
+  }
+
   int id() {
     return (int) element.number(FooterFormat.FIELD_ID);
   }

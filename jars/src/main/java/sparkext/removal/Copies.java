@@ -149,15 +149,18 @@ final class Copies {
         default -> made.put(file.path(), CopiedFile.of(done.decision(), result, places.paths()));
       }
     }
+    if (!unreadable.isEmpty()) {
+      return new RoundFailures(unreadable, List.of(), null);
+    }
     try {
       rewrite(toRewrite, snapshot);
-      return new RoundFailures(unreadable, List.of(), null);
+      return new RoundFailures(Map.of(), List.of(), null);
     } catch (Exception failure) { // Scala declares no checked exceptions
       if (UsageTrackingErrors.isStop(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }
       LOG.warn("Delta failed to rewrite {} files", toRewrite.size(), failure);
-      return new RoundFailures(unreadable, files(toRewrite), failure);
+      return new RoundFailures(Map.of(), files(toRewrite), failure);
     }
   }
 

@@ -71,15 +71,25 @@ final class Purge {
    * @param executor as for {@link PurgeCommand#begin}
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING; a failure of the rules
    */
-  @SuppressWarnings("unchecked")
   static Optional<Purge> of(Object[] executor) {
-    SparkSession session = (SparkSession) executor[1];
+    CopySetting setting = CopySetting.ofPurge((SparkSession) executor[1]);
+    return setting.copies(((Snapshot) executor[2]).protocol())
+        ? withoutSetting(executor)
+        : Optional.empty();
+  }
+
+  /** Plans the purge of a table with column mapping, also if Delta must rewrite the files. */
+  @SuppressWarnings("unchecked")
+  static Optional<Purge> withoutSetting(Object[] executor) {
     Snapshot snapshot = (Snapshot) executor[2];
-    if (!CopySetting.ofPurge(session).copies(snapshot.protocol())) {
-      return Optional.empty();
-    }
     return MetadataRules.purge(snapshot.metadata())
-        .map(plan -> new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan));
+        .map(
+            plan ->
+                new Purge(
+                    (SparkSession) executor[1],
+                    snapshot,
+                    (Option<CatalogTable>) executor[3],
+                    plan));
   }
 
   /**

@@ -167,7 +167,7 @@ public final class PurgeCommand {
     if (purge != null) {
       described = purge.commits().end(described);
     } else if (isPurge((DeltaOptimizeContext) executor[4])) {
-      UnreadFooters.requireReadable(executor, described);
+      described = UnreadFooters.described(executor, described);
     }
     if (described != failure) {
       throw UsageTrackingException.sneakyThrow(described);

@@ -21,6 +21,7 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import sparkext.common.FailedRead;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
@@ -82,8 +83,9 @@ final class PurgeCommits {
   /**
    * Removes copies that no commit contains, after the statement has failed.
    *
-   * @return the failure, or USAGE_TRACKING_FAILED_AFTER_COMMIT with it if Delta has committed every
-   *     copy that it received; always the failure after {@link #fail} or a conflict
+   * @return the failure; USAGE_TRACKING_UNREADABLE_DATA_FILE if Delta could not read a file before
+   *     its first commit; USAGE_TRACKING_FAILED_AFTER_COMMIT if Delta has committed every copy that
+   *     it received, unless after {@link #fail} or a conflict
    */
   Throwable end(Throwable failure) {
     Throwable[] described = {failure};
@@ -102,7 +104,7 @@ final class PurgeCommits {
   private Throwable endAfter(Throwable failure) {
     if (!mayContainCopies) {
       places.removeAll(Set.of());
-      return failure;
+      return FailedRead.described(failure);
     }
     // A storage that failed may write its log entry later. After a conflict no entry is written,
     // but an entry whose response was lost may exist.

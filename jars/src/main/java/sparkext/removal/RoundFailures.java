@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.sql.delta.actions.AddFile;
+import sparkext.common.FailedRead;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.FileJob;
 
@@ -36,7 +37,7 @@ record RoundFailures(
       }
     }
     if (failure != null && notRewritten.stream().allMatch(file -> isLive(file, live))) {
-      throw UsageTrackingException.sneakyThrow(failure);
+      throw UsageTrackingException.sneakyThrow(FailedRead.described(failure));
     }
   }
 

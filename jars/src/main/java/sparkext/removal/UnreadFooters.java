@@ -4,16 +4,19 @@ package sparkext.removal;
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.sources.DeltaSQLConf;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.common.FailedRead;
 import sparkext.common.UsageTrackingException;
 
 /**
- * Names the file at fault if Delta fails to read footers for a purge. Delta reads footers in a
- * Spark job before it calls any hook of the purge, and its error may not name the file.
+ * Names the file at fault if Delta fails to read a file for a purge. Delta reads footers in a Spark
+ * job before it calls any hook of the purge, and its error may not name the file.
  *
  * <p>Source: Delta 4.4.0, ReorgTableHelper.scala, {@code filterParquetFilesOnExecutors}.
  */
@@ -23,18 +26,27 @@ final class UnreadFooters {
   private UnreadFooters() {}
 
   /**
-   * Reads the footers again after a failure of the storage, and throws if one cannot be read.
+   * Returns USAGE_TRACKING_UNREADABLE_DATA_FILE if Delta could not read a file, and any other
+   * failure unchanged. After a failure of the storage, this reads the footers again.
    *
    * @param executor as for {@link PurgeCommand#end}
-   * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
+   * @param failure of a purge without copies
    */
-  @SuppressWarnings("unchecked")
-  static void requireReadable(Object[] executor, Throwable failure) {
-    if (!isOfStorage(failure)) {
-      return;
+  static Throwable described(Object[] executor, Throwable failure) {
+    if (FailedRead.in(failure) != null) {
+      // Delta commits several batches of files if the session sets their size.
+      String batchSize = DeltaSQLConf.DELTA_OPTIMIZE_BATCH_SIZE().key();
+      return ((SparkSession) executor[1]).conf().getOption(batchSize).isDefined()
+          ? failure
+          : FailedRead.described(failure);
     }
+    return isOfStorage(failure) ? readAgain(executor, failure) : failure;
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Throwable readAgain(Object[] executor, Throwable failure) {
     try {
-      Purge.of(executor)
+      Purge.withoutSetting(executor)
           .ifPresent(
               purge ->
                   purge.requireReadable(
@@ -43,10 +55,11 @@ final class UnreadFooters {
       if (found instanceof UsageTrackingException refusal
           && UNREADABLE.equals(refusal.getCondition())) {
         refusal.addSuppressed(failure);
-        throw refusal.sneakyThrow();
+        return refusal;
       }
       failure.addSuppressed(found);
     }
+    return failure;
   }
 
   private static Set<String> paths(Snapshot snapshot, Seq<Expression> partitionPredicate) {
