@@ -21,6 +21,7 @@ from spark_ext.model.keys import MODE_ID, MODE_NONE
 from spark_ext.removal.reasons import (
     EARLIER_STAGE,
     OTHER_FEATURE,
+    Reason,
     reason_in_words,
     what_to_do,
 )
@@ -37,7 +38,7 @@ from spark_ext.removal.stages import (
     removal_statement,
     set_statement,
 )
-from spark_ext.removal.survey import Obstacle, SurveyedTable
+from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -255,11 +256,13 @@ def _blocked(row: SurveyedTable, stages: Sequence[str]) -> PlannedTable:
         f"{known.stage}: {reason_in_words(why)}"
         for known, why in zip(obstacles, reasons, strict=True)
     )
-    advice = [what_to_do(reasons), *_statements(row, obstacles)]
+    advice = [what_to_do(reasons), *dict.fromkeys(_statements(row, reasons))]
     return PlannedTable(row.table, BLOCKED, row, reasons=words, unblocking=" ".join(advice))
 
 
-def _statements(row: SurveyedTable, obstacles: Iterable[Obstacle]) -> Iterable[str]:
-    features = dict.fromkeys(each.name for each in obstacles if each.reason == OTHER_FEATURE)
-    for feature in filter(None, features):
-        yield drop_statement(row.table, feature)
+def _statements(row: SurveyedTable, reasons: Iterable[Reason]) -> Iterable[str]:
+    for why in reasons:
+        if why.reason == OTHER_FEATURE and why.detail:
+            yield set_statement(row.table, {why.detail: "false"})
+        elif why.reason == OTHER_FEATURE and why.name and not why.is_never_dropped:
+            yield drop_statement(row.table, why.name)

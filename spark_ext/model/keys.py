@@ -56,12 +56,17 @@ COLLATIONS: Final = "__COLLATIONS"
 IDENTITY_COLUMNS_FEATURE: Final = "identityColumns"
 
 # Delta, IcebergCompat.scala and TableFeature.scala: features that need column mapping, and the
-# properties that enable them.
+# properties that enable three of them. Delta drops none of these features.
 ICEBERG_COMPAT_ENABLED: Final = {
     "icebergCompatV1": "delta.enableIcebergCompatV1",
     "icebergCompatV2": "delta.enableIcebergCompatV2",
     "icebergCompatV3": "delta.enableIcebergCompatV3",
 }
+ADAPTIVE_METADATA_FEATURE: Final = "adaptiveMetadata-preview"
+NEED_COLUMN_MAPPING: Final = frozenset({*ICEBERG_COMPAT_ENABLED, ADAPTIVE_METADATA_FEATURE})
+
+# Delta, IcebergCompat.scala, `CheckCannotDisableCompat`: Delta refuses to disable these features.
+NEVER_DISABLED: Final = frozenset({"icebergCompatV3", ADAPTIVE_METADATA_FEATURE})
 
 # Protocol, "Catalog-managed tables"; Delta 4.0.0, TableFeature.scala, has it under the second name.
 CATALOG_MANAGED_FEATURES: Final = frozenset({"catalogManaged", "catalogOwned-preview"})

@@ -11,9 +11,12 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.keys import (
+    ADAPTIVE_METADATA_FEATURE,
     CHECKPOINT_PROTECTION_FEATURE,
     DEFAULT_TRUNCATE_HISTORY_RETENTION,
     ICEBERG_COMPAT_ENABLED,
+    NEED_COLUMN_MAPPING,
+    NEVER_DISABLED,
     REMOVAL_REWRITE,
     TRUNCATE_HISTORY_RETENTION,
 )
@@ -50,7 +53,7 @@ _COPY_COLUMN = (
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them, and call again."
 _COPY_ROWS = (
-    "Copy the rows into a new table, with the partitioning and the properties of this one: CREATE"
+    "Copy the rows into a new table, with the partitioning and the properties that it needs: CREATE"
     " TABLE <new table> .. AS SELECT * FROM <table>."
 )
 _COPY_OLD_ROWS = (
@@ -83,12 +86,18 @@ class Reason:
         name: The column's path, quoted for SQL, the feature, or the stage; None if the reason
             concerns the whole table.
         detail: The column's physical name, its invalid characters, its reserved name, the
-            version, the setting, or the period.
+            version, the setting, the period, or the property that enables the feature if Delta can
+            disable the feature and not drop it.
     """
 
     reason: str
     name: str | None = None
     detail: str | None = None
+
+    @property
+    def is_never_dropped(self) -> bool:
+        """Returns whether only a new table lacks the feature: Delta drops it from no table."""
+        return self.reason == OTHER_FEATURE and not self.detail and self.name in NEED_COLUMN_MAPPING
 
 
 def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
@@ -164,13 +173,19 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
     Source:
         Delta 4.4.0, UCDeltaTableAlterTest.java: Unity Catalog's connector refuses RENAME COLUMN.
     """
+    reasons = tuple(reasons)
     kinds = {why.reason for why in reasons}
+    features = {why.name: why.detail for why in reasons if why.reason == OTHER_FEATURE}
+    enabled = sorted(filter(None, features.values()))
     advice = []
     if kinds & {INVALID_COLUMN_NAME, RESERVED_COLUMN_NAME}:
         advice.append(_COPY_COLUMN if CATALOG_MANAGED in kinds else _RENAME)
-    if OTHER_FEATURE in kinds:
+    if enabled:
+        advice.append(f"Set {' and '.join(enabled)} to false, and call again.")
+    if features.keys() - NEED_COLUMN_MAPPING:
         advice.append(_DROP_FEATURE)
-    if kinds & {MAPPING_METADATA_REMAINS, READER_VERSION}:
+    never_dropped = any(why.is_never_dropped for why in reasons)
+    if never_dropped or kinds & {MAPPING_METADATA_REMAINS, READER_VERSION}:
         advice.append(_COPY_ROWS)
     if MAPPING_METADATA_REMAINS in kinds:
         advice.append(_COPY_OLD_ROWS)
@@ -182,11 +197,13 @@ def other_features(features: Iterable[str]) -> tuple[Reason, ...]:
     return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
 
 
-def enabled_iceberg_compat(metadata: TableMetadata) -> Iterable[str]:
-    """Yields the enabled features that need column mapping."""
+def features_that_need_mapping(facts: TableFacts) -> Iterable[Reason]:
+    """Yields the features that need column mapping as long as they are enabled."""
     for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
-        if metadata.configuration.get(enabled, "").lower() == "true":
-            yield feature
+        if facts.table.configuration.get(enabled, "").lower() == "true":
+            yield Reason(OTHER_FEATURE, feature, None if feature in NEVER_DISABLED else enabled)
+    if facts.protocol.has_writer_feature(ADAPTIVE_METADATA_FEATURE):
+        yield Reason(OTHER_FEATURE, ADAPTIVE_METADATA_FEATURE)
 
 
 def retention_period(facts: TableFacts) -> Reason:

@@ -18,9 +18,9 @@ from spark_ext.model.keys import (
     FEATURE_NAME,
     FEATURE_PROPERTY,
     FEATURE_SUPPORTED,
-    ICEBERG_COMPAT_ENABLED,
     IDENTITY_COLUMNS_FEATURE,
     MODE_NONE,
+    NEED_COLUMN_MAPPING,
 )
 from spark_ext.model.metadata import FileCount, Protocol, TableFacts
 from spark_ext.removal.reasons import (
@@ -31,7 +31,7 @@ from spark_ext.removal.reasons import (
     RETENTION_PERIOD,
     Reason,
     catalog_managed,
-    enabled_iceberg_compat,
+    features_that_need_mapping,
     hidden_columns,
     invalid_names,
     other_features,
@@ -60,9 +60,6 @@ _FEATURES_OF_WRITER_4 = frozenset(
     {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}
 )
 _WRITER_6, _WRITER_7, _READER_1, _READER_3 = 6, 7, 1, 3
-
-# Delta, TableFeature.scala, `requiredFeatures`.
-_NEED_COLUMN_MAPPING = frozenset({*ICEBERG_COMPAT_ENABLED, "adaptiveMetadata-preview"})
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ def _unmapped(facts: TableFacts) -> RemovalStage:
         return _stage(UNMAPPED, NOTHING)
     invalid = tuple(invalid_names(facts.table))
     reserved = tuple(reserved_names(facts.table))
-    blocking = (*other_features(enabled_iceberg_compat(facts.table)), *reserved)
+    blocking = (*features_that_need_mapping(facts), *reserved)
     if invalid or reserved:
         blocking += tuple(catalog_managed(facts.protocol))
     # Only a rename makes a name valid, and a rename sets the flag.
@@ -223,7 +220,7 @@ def _readable(facts: TableFacts) -> RemovalStage:
         return _stage(READERS, NOTHING)
     features = _reader_features(facts.protocol)
     # Delta does not drop a feature that another feature needs.
-    needed_by = _NEED_COLUMN_MAPPING & _features(facts.protocol)
+    needed_by = NEED_COLUMN_MAPPING & _features(facts.protocol)
     others = other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
     if others:
         return _stage(READERS, BLOCKED, others)

@@ -254,7 +254,10 @@ def test_table_is_refused_when_another_feature_requires_mapping(table: Table) ->
     with table.no_commit(), pytest.raises(CannotAlignNamesError) as refused:
         align(table)
 
-    assert refused.value.params["reasons"] == "OTHER_FEATURE (icebergCompatV2)"
+    assert (
+        refused.value.params["reasons"]
+        == "OTHER_FEATURE (icebergCompatV2, delta.enableIcebergCompatV2)"
+    )
 
 
 # The alignment.

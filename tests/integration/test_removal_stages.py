@@ -19,7 +19,8 @@ from spark_ext.api.progress import Progress
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.table import Until
 from spark_ext.errors import CannotRemoveColumnMappingError
-from tests.support.delta_table import NAME_MODE, Table, refusal
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import ICEBERG_COMPAT_V3
 from tests.support.session_conf import SetConf
 from tests.support.table_log import FEATURE
 
@@ -399,9 +400,52 @@ def test_iceberg_compat_blocks_empty_and_filled_tables(
     (first, *_) = usage.remove_column_mapping(dry_run=True)
     assert (first.cost, first.reasons[0].name) == ("BLOCKED", "icebergCompatV2")
 
-    with not_removable(table, "unmapped: OTHER_FEATURE (icebergCompatV2)"):
+    with not_removable(
+        table, "unmapped: OTHER_FEATURE (icebergCompatV2, delta.enableIcebergCompatV2)"
+    ):
         usage.remove_column_mapping(progress=None)
     assert set(table.path.rglob("*.parquet")) == files
+
+
+def advice(table: Table, until: Until) -> str:
+    with table.no_commit(), pytest.raises(CannotRemoveColumnMappingError) as refused:
+        table.usage.remove_column_mapping(until=until, progress=None)
+    return str(refused.value.params["advice"])
+
+
+@pytest.mark.every_variant
+@pytest.mark.without("deletion-vectors")
+@pytest.mark.parametrize("version", [1, 2])
+def test_removal_succeeds_after_the_advice_for_iceberg_compat(table: Table, version: int) -> None:
+    """The feature remains in the protocol, because Delta drops it from no table."""
+    key = f"delta.enableIcebergCompatV{version}"
+    table.create("a INT", TRACKED, NAME_MODE, f"'{key}' = 'true'")
+    table.insert("(1)")
+    assert advice(table, "unmapped") == f"Set {key} to false, and call again."
+
+    table.alter(f"SET TBLPROPERTIES ('{key}' = 'false')")
+    table.usage.remove_column_mapping(until="unmapped", progress=None)
+
+    assert table.log.configuration[MODE] == "none"
+    with refusal("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE"):
+        table.alter(f"DROP FEATURE icebergCompatV{version}")
+    assert advice(table, "readers").startswith("Copy the rows into a new table")
+    assert copied_rows(table) == [(1,)]
+
+
+@pytest.mark.without("deletion-vectors")
+@ICEBERG_COMPAT_V3
+def test_delta_neither_disables_nor_drops_iceberg_compat_v3(table: Table) -> None:
+    table.create("a INT", TRACKED, NAME_MODE, "'delta.enableIcebergCompatV3' = 'true'")
+    table.insert("(1)")
+
+    with refusal():
+        table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV3' = 'false')")
+    with refusal("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE"):
+        table.alter("DROP FEATURE icebergCompatV3")
+
+    assert advice(table, "unmapped").startswith("Copy the rows into a new table")
+    assert copied_rows(table) == [(1,)]
 
 
 def copied_rows(table: Table, version: str = "") -> list[tuple[object, ...]]:

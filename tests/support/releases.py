@@ -64,6 +64,9 @@ SQL_GENERATES_COLUMNS = DELTA >= (4, 4)
 MERGE_IN_SQL_EVOLVES = DELTA >= (4, 3)
 
 
+ICEBERG_COMPAT_V3 = pytest.mark.skipif(DELTA < (4, 3), reason="Delta 4.2 has no IcebergCompatV3")
+
+
 def since_delta_4_1(reason: str) -> pytest.MarkDecorator:
     """Skips a test on Delta 4.0, for a reason."""
     return pytest.mark.skipif(DELTA < (4, 1), reason=f"Delta 4.0 {reason}")

@@ -128,7 +128,7 @@ def test_mode_id_is_refused_without_to_name_mode() -> None:
         (at("name", True, name="__is_cdc"), "RESERVED_COLUMN_NAME (__is_cdc, __is_cdc)"),
         (
             at("name", None, properties={"delta.enableIcebergCompatV2": "true"}),
-            "OTHER_FEATURE (icebergCompatV2)",
+            "OTHER_FEATURE (icebergCompatV2, delta.enableIcebergCompatV2)",
         ),
     ],
 )

@@ -41,6 +41,7 @@ NOTHING: dict[str, Any] = dict.fromkeys(STAGES, "NOTHING")
 ALL_BLOCKED: dict[str, Any] = dict.fromkeys(STAGES, "BLOCKED")
 PLAIN = replace(UNTRACKED, mode="none", num_other_names=0, table="c.db.plain", **NOTHING)
 NO_NAME = Obstacle("unmapped", "INVALID_COLUMN_NAME", "`b c`", " ")
+COMPAT_V2 = "delta.enableIcebergCompatV2"
 BLOCKED_ROW = replace(
     COPIED,
     blocked_by=(NO_NAME, Obstacle("readers", "EARLIER_STAGE", "unmapped")),
@@ -118,6 +119,15 @@ def test_goal_decides_from_a_row(
             BY_FEATURE,
             ("readers: OTHER_FEATURE (deletionVectors)",),
             "ALTER TABLE c.db.free DROP FEATURE deletionVectors",
+        ),
+        (
+            Removal("unmapped"),
+            replace(
+                BLOCKED_ROW,
+                blocked_by=(Obstacle("unmapped", "OTHER_FEATURE", "icebergCompatV2", COMPAT_V2),),
+            ),
+            (f"unmapped: OTHER_FEATURE (icebergCompatV2, {COMPAT_V2})",),
+            f"ALTER TABLE c.db.copied SET TBLPROPERTIES ('{COMPAT_V2}' = 'false')",
         ),
         (Alignment(), replace(COPIED, mode="id"), ("MODE_ID",), "to_name_mode=True"),
         (

@@ -88,8 +88,8 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
         ),
         (
             at(*OURS, mode="name", properties={"delta.enableIcebergCompatV2": "true"}),
-            "unmapped: OTHER_FEATURE (icebergCompatV2)",
-            "Drop the features first",
+            "unmapped: OTHER_FEATURE (icebergCompatV2, delta.enableIcebergCompatV2)",
+            "Set delta.enableIcebergCompatV2 to false, and call again.",
         ),
         (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT", "VERSION AS OF"),
     ],

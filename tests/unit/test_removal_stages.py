@@ -197,8 +197,20 @@ def test_iceberg_compat_needs_column_mapping(version: int) -> None:
 
     assert costs(enabled) == ["BLOCKED", "BLOCKED", "BLOCKED"]
     assert costs(disabled) == ["METADATA", "BLOCKED", "BLOCKED"]
-    for step in (enabled[0], *enabled[1:], *disabled[1:]):
+    disabled_by = None if version == 3 else f"delta.enableIcebergCompatV{version}"
+    assert reasons(enabled[0]) == [("OTHER_FEATURE", feature, disabled_by)]
+    for step in (*enabled[1:], *disabled[1:]):
         assert reasons(step) == [("OTHER_FEATURE", feature, None)]
+
+
+def test_adaptive_metadata_needs_column_mapping_in_every_table() -> None:
+    """Delta 4.4.0, OptimisticTransaction.scala, `enableAdaptiveMetadataDependentFeatures`."""
+    features = (*MAPPED_FEATURES, "adaptiveMetadata-preview")
+
+    found = stages(table({"a": "1 a"}, "name", "false"), 3, 7, features[:1], features)
+
+    assert [step["cost"] for step in found] == ["BLOCKED", "BLOCKED", "BLOCKED"]
+    assert reasons(found[0])[0] == ("OTHER_FEATURE", "adaptiveMetadata-preview", None)
 
 
 def test_cost_of_mapping_metadata_in_mode_none_depends_on_the_protocol() -> None:
