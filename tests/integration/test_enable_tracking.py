@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spark_ext import UsageTracking
-from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
+from tests.support.delta_table import ID_MODE, LEGACY_PROTOCOL, NAME_MODE, TRACKED, Table
 from tests.support.table_log import FEATURE, FLAG, is_uuid_name
 
 
@@ -90,6 +90,30 @@ def test_drop_after_mapping_is_enabled_sets_the_flag(table: Table) -> None:
 
 
 # Tables with column mapping.
+
+
+def test_mapped_table_of_a_legacy_protocol_is_tracked_until_the_feature_is_dropped(
+    table: Table,
+) -> None:
+    table.create("a INT", NAME_MODE, LEGACY_PROTOCOL)
+    table.insert("(1)")
+    before = table.log
+
+    with table.one_commit():
+        by_property(table)
+    enabled = table.log
+    table.alter("ADD COLUMN b INT")
+    added = table.log
+    table.alter(f"DROP FEATURE {FEATURE}")
+
+    assert before.protocol == {"minReaderVersion": 2, "minWriterVersion": 5}
+    assert (enabled.protocol["minReaderVersion"], enabled.protocol["minWriterVersion"]) == (2, 7)
+    assert {FEATURE, "columnMapping", "invariants"} < enabled.writer_features
+    assert (enabled.flag, enabled.physical_names) == ("true", before.physical_names)
+    assert (added.flag, is_uuid_name(added.physical_names["b"])) == ("true", True)
+    assert (table.log.protocol, table.log.flag) == (before.protocol, None)
+    assert table.log.physical_names == added.physical_names
+    assert table.selected() == [(1, None)]
 
 
 @pytest.mark.parametrize("enable", WAYS)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ MAPPED = f"{TRACKED}, {NAME_MODE}"
 COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
 COMPAT_V2 = "'delta.enableIcebergCompatV2' = 'true'"
 DELETION_VECTORS = "'delta.enableDeletionVectors' = 'true'"
+POSITIVE = json.dumps({"expression": {"expression": "a > 0"}})
 EXCLUSIVE = "DELTA_ICEBERG_COMPAT_VIOLATION.DELETION_VECTORS_SHOULD_BE_DISABLED"
 
 
@@ -135,6 +137,29 @@ def test_check_constraint_keeps_the_flag_false(table: Table) -> None:
 
     assert (constrained.flag, constrained.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
     assert (table.log.flag, table.rows()) == ("true", [(1, 2)])
+
+
+def test_invariant_is_kept_through_an_add_a_rename_and_a_removal(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    schema = json.loads(table.log.metadata["schemaString"])
+    schema["fields"][0]["metadata"]["delta.invariants"] = POSITIVE
+    # Delta enforces invariants, and no statement of it makes one.
+    table.log.append_foreign(
+        {"metaData": {**table.log.metadata, "schemaString": json.dumps(schema)}}
+    )
+    table.alter("ADD COLUMN c INT")
+    added = table.log
+    table.insert("(1, 2, 3)")
+    table.alter("RENAME COLUMN b TO d")
+    table.remove_mapping()
+
+    with table.refusal("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"):
+        table.insert("(-1, 2, 3)")
+    assert (added.flag, added.physical_names) == ("false", {"a": "a", "b": "b", "c": "c"})
+    assert (table.log.flag, table.log.is_mapped) == ("true", False)
+    for log in (added, table.log):
+        assert log.fields["a"].metadata["delta.invariants"] == POSITIVE
+    assert table.rows() == [(1, 2, 3)]
 
 
 def test_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:

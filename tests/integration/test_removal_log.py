@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from py4j.protocol import Py4JJavaError
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
 from tests.support.prepared import made_once
 from tests.support.releases import since_delta_4_1
 from tests.support.removal import (
@@ -188,6 +189,35 @@ def test_statistics_in_a_checkpoint_only_are_renamed(
         '"nullCount":{"c":0,"b":1,"s":{"y":1}}}'
     )
     assert table.selected("c, b, s.y")[1] == (2, None, None)
+
+
+def test_partition_values_as_a_struct_in_a_checkpoint_are_renamed(table: Table) -> None:
+    table.create(
+        "a INT, p INT",
+        TRACKED,
+        NAME_MODE,
+        "'delta.checkpoint.writeStatsAsStruct' = 'true'",
+        "'delta.checkpointInterval' = '1'",
+        partitioned_by="p",
+    )
+    insert_one_file(table, "(1, 7)")
+    table.alter("RENAME COLUMN p TO q")
+    renamed = partition_values_as_structs(table)
+    forget_logs(table.spark)
+
+    table.remove_mapping()
+    forget_logs(table.spark)
+
+    assert (renamed, partition_values_as_structs(table)) == ([{"p": 7}], [{"q": 7}])
+    assert [add["partitionValues"] for add in table.log.actions("add")] == [{"q": "7"}]
+    assert table.spark.sql(f"SELECT a FROM {table.name} WHERE q = 7").collect() == [(1,)]
+
+
+def partition_values_as_structs(table: Table) -> list[Action]:
+    """Returns `partitionValues_parsed` of each added file in the newest checkpoint."""
+    file = table.path / "_delta_log" / f"{table.log.version:020}.checkpoint.parquet"
+    adds = pyarrow.parquet.read_table(file).column("add").to_pylist()
+    return [add["partitionValues_parsed"] for add in adds if add]
 
 
 # Deletion vectors.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.integration import routes
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import LEGACY_PROTOCOL, NAME_MODE, TRACKED, Table
 from tests.support.table_log import UUID
 
 pytestmark = pytest.mark.without("auto-compact")
@@ -32,8 +32,12 @@ def replace(table: Table) -> None:
     routes.replace_as_select(table, "SELECT 3 AS a")
 
 
-def test_untracked_table_gets_uuid_names_and_no_flag_by_every_route(table: Table) -> None:
-    table.create("a INT, z INT", NAME_MODE)
+@pytest.mark.parametrize(("properties", "writer_version"), [((), 7), ((LEGACY_PROTOCOL,), 5)])
+@pytest.mark.every_variant
+def test_untracked_table_gets_uuid_names_and_no_flag_by_every_route(
+    table: Table, properties: tuple[str, ...], writer_version: int
+) -> None:
+    table.create("a INT, z INT", NAME_MODE, *properties)
 
     for change in (
         alter("ADD COLUMN b INT"),
@@ -47,6 +51,7 @@ def test_untracked_table_gets_uuid_names_and_no_flag_by_every_route(table: Table
         with table.one_commit():
             change(table)
         assert (table.log.is_tracked, table.log.flag) == (False, None)
+        assert table.log.protocol["minWriterVersion"] == writer_version
         assert {name for _, name in table.log.columns.values()} == {UUID}
         assert set(table.log.written_columns()) <= {UUID}
 

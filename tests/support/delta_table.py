@@ -28,6 +28,7 @@ TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
+LEGACY_PROTOCOL = "'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5'"
 
 
 def in_turn(*writers: Callable[[Table], object]) -> Callable[[Table], None]:
