@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spark_ext.api.alignment import NameAlignment
     from spark_ext.api.audit import audit
     from spark_ext.api.audit_result import AuditResult
-    from spark_ext.api.dropped_result import DroppedColumns
+    from spark_ext.api.dropped import DroppedColumns
     from spark_ext.api.progress import Progress
     from spark_ext.api.statements import StatementResult
     from spark_ext.api.status import ColumnMappingStatus
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.lakehouse.certificate import Certificate
     from spark_ext.lakehouse.erasure import dropped_columns
-    from spark_ext.lakehouse.erasure_report import ErasureInterrupted, ErasureReport
-    from spark_ext.lakehouse.erasure_results import AppliedStep, TableErasure
     from spark_ext.lakehouse.next_call import NextCall
     from spark_ext.lakehouse.options import LakehouseOptions
     from spark_ext.lakehouse.progress import LakehouseProgress
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.results import OutcomeSum, TableResult
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
-    from spark_ext.model.dropped import DroppedColumn, ErasureStep
-    from spark_ext.model.erasure import ColumnErasure
+    from spark_ext.model.dropped import ColumnVerdict, DroppedPlace, LiveColumn
     from spark_ext.model.metadata import FileCount
     from spark_ext.model.status import ColumnChange, FlagChange
     from spark_ext.removal.reasons import Reason
@@ -46,18 +43,14 @@ if TYPE_CHECKING:
     from spark_ext.removal.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
 
 __all__ = [
-    "AppliedStep",
     "AuditResult",
     "Certificate",
     "ColumnChange",
-    "ColumnErasure",
     "ColumnMappingStatus",
+    "ColumnVerdict",
     "CostSum",
-    "DroppedColumn",
     "DroppedColumns",
-    "ErasureInterrupted",
-    "ErasureReport",
-    "ErasureStep",
+    "DroppedPlace",
     "ErrorSum",
     "FileCount",
     "Finding",
@@ -66,6 +59,7 @@ __all__ = [
     "LakehouseOptions",
     "LakehouseProgress",
     "LakehouseReport",
+    "LiveColumn",
     "NameAlignment",
     "NextCall",
     "Obstacle",
@@ -80,7 +74,6 @@ __all__ = [
     "SurveyProgress",
     "SurveySums",
     "SurveyedTable",
-    "TableErasure",
     "TableResult",
     "UsageTracking",
     "__version__",
@@ -96,18 +89,14 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AppliedStep": "spark_ext.lakehouse.erasure_results",
     "AuditResult": "spark_ext.api.audit_result",
     "Certificate": "spark_ext.lakehouse.certificate",
     "ColumnChange": "spark_ext.model.status",
-    "ColumnErasure": "spark_ext.model.erasure",
     "ColumnMappingStatus": "spark_ext.api.status",
+    "ColumnVerdict": "spark_ext.model.dropped",
     "CostSum": "spark_ext.removal.survey_sums",
-    "DroppedColumn": "spark_ext.model.dropped",
-    "DroppedColumns": "spark_ext.api.dropped_result",
-    "ErasureInterrupted": "spark_ext.lakehouse.erasure_report",
-    "ErasureReport": "spark_ext.lakehouse.erasure_report",
-    "ErasureStep": "spark_ext.model.dropped",
+    "DroppedColumns": "spark_ext.api.dropped",
+    "DroppedPlace": "spark_ext.model.dropped",
     "ErrorSum": "spark_ext.removal.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
@@ -116,6 +105,7 @@ _MODULES = {
     "LakehouseOptions": "spark_ext.lakehouse.options",
     "LakehouseProgress": "spark_ext.lakehouse.progress",
     "LakehouseReport": "spark_ext.lakehouse.report",
+    "LiveColumn": "spark_ext.model.dropped",
     "NameAlignment": "spark_ext.api.alignment",
     "NextCall": "spark_ext.lakehouse.next_call",
     "Obstacle": "spark_ext.removal.survey",
@@ -130,7 +120,6 @@ _MODULES = {
     "SurveyProgress": "spark_ext.api.survey",
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
-    "TableErasure": "spark_ext.lakehouse.erasure_results",
     "TableResult": "spark_ext.lakehouse.results",
     "UsageTracking": "spark_ext.api.table",
     "align_names": "spark_ext.lakehouse.calls",

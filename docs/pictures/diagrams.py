@@ -198,35 +198,7 @@ STAGES = Diagram(
     ),
 )
 
-CALENDAR = Diagram(
-    "erasure-calendar",
-    620,
-    130,
-    "The calendar of an erasure",
-    "Day 0: DROP COLUMN, PURGE and a checkpoint. 7 days after the purge: VACUUM. From the 31st day "
-    "after the purge on: log cleanup with another checkpoint. The days are Delta's defaults.",
-    (
-        Box(16, 16, 152, "plain", ("day 0", "`DROP COLUMN`", "`REORG .. (PURGE)`", "a checkpoint")),
-        Way("M168 65H190"),
-        Box(
-            192,
-            26,
-            192,
-            "plain",
-            ("7 days after the purge", "VACUUM deletes", "the old data files"),
-        ),
-        Way("M384 65H406"),
-        Box(
-            408,
-            26,
-            196,
-            "good",
-            ("31st day after the purge", "a checkpoint deletes", "the old log files"),
-        ),
-    ),
-)
-
-DIAGRAMS = (FLAG, WHICH, STAGES, CALENDAR)
+DIAGRAMS = (FLAG, WHICH, STAGES)
 
 
 def main() -> None:

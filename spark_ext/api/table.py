@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Literal
 
 from spark_ext.api.alignment import NameAlignment, align
-from spark_ext.api.dropped_result import DroppedColumns
+from spark_ext.api.dropped import DroppedColumns, dropped_columns_of
 from spark_ext.api.functions import literal
 from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.progress import Progress, reported, shown
@@ -18,10 +18,9 @@ from spark_ext.api.removal_setting import copying
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
-from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.dropped import Asked
 from spark_ext.model.usage import parsed_flag
 from spark_ext.removal.stages import STAGES, TRACKED, drop_statement, set_statement
-from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -181,25 +180,25 @@ class UsageTracking:
         return self._table.answer("column_mapping_history")
 
     def dropped_columns(
-        self, *, progress: Callable[[Progress], None] | None = shown
+        self, *, column: str | None = None, progress: Callable[[Progress], None] | None = shown
     ) -> DroppedColumns:
-        """Returns where the data of every dropped column still exists, and what deletes it.
+        """Returns what remains of dropped columns, and what deletes it.
 
         The method reads the log, the folder of the table and the footers of every file there, in
         Spark jobs, and changes nothing.
 
         Args:
+            column: A name or a shell pattern, as in `spark_ext.dropped_columns`; None for every
+                dropped column.
             progress: Called before, while and after Spark reads; None for no reports.
 
         Raises:
             AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
             ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
         """
-        function = "column_mapping_dropped"
         name = self._table.name
-        with reported(self._spark, f"{function}({name})", progress):
-            rows = self._table.answer(function).collect()
-        return DroppedColumns(name, tuple(of_row(DroppedColumn, row) for row in rows))
+        with reported(self._spark, f"column_mapping_dropped({name})", progress):
+            return dropped_columns_of(self._spark, name, Asked(column))
 
     def remove_column_mapping(
         self,

@@ -1,35 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The certificate of an erasure: what was read, what was found, and what was not read."""
+"""Reports what remains of dropped columns in many tables, and certifies an erasure."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from spark_ext.api.dropped import DroppedColumns, from_time
 from spark_ext.errors import NotACertificateError
-from spark_ext.lakehouse.earlier import EarlierCertificate
-from spark_ext.lakehouse.erasure_report import ErasureReport, reason
-from spark_ext.lakehouse.erasure_results import TableErasure
-from spark_ext.lakehouse.files import CERTIFICATE_FORMS, page, require_form, whole_file
-from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
+from spark_ext.lakehouse.files import CERTIFICATE_FORMS, require_form, whole_file
+from spark_ext.model.dropped import (
+    ERASED,
+    NEVER_HAD,
+    UNKNOWN,
+    VERDICTS,
+    CheckedTable,
+    LiveColumn,
+)
+from spark_ext.show.tables import Facts, Lines, Part, Rendered
 from spark_ext.wire.rows import in_utc, plain
 
 _KIND: Final = "spark-ext certificate of erasure"
-_FORMAT: Final = 1
-_SCRIPT = '<script type="application/json" id="certificate">'
-_IN_HTML = re.compile(re.escape(_SCRIPT) + "(.*?)</script>", re.DOTALL)
-
+_FORMAT: Final = 2
 OUT_OF_REACH: Final = (
     "Clones, copies, exports and backups of the table, and tables that were computed from it.",
     "Versions, snapshots and deleted objects that the storage keeps, and unfinished uploads.",
-    "Versions of the table that log cleanup removed: each table says from which version it is"
-    " known.",
     "Values in other columns, in comments, properties and tags, and in bytes that no footer names.",
     "Data that was written while the table was read.",
 )
@@ -37,193 +38,153 @@ OUT_OF_REACH: Final = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate(Rendered):
-    """Reports the remaining data of a column in many tables, the evidence, and the unread tables.
+    """Reports what remains of a dropped column in many tables, the evidence, and unread tables.
 
     Args:
-        report: The report of the erasure.
-        time: The time of the certificate, in UTC.
+        column: The requested name or pattern; None for every dropped column.
+        where: The places of the call.
+        filters: The options that chose tables, in words.
+        tables: The tables, without views.
+        num_views: The number of views.
+        time: The time of the certificate.
+        version: The version of spark-ext.
     """
 
-    report: ErasureReport
+    column: str | None
+    where: tuple[str, ...]
+    filters: tuple[str, ...]
+    tables: tuple[DroppedColumns, ...]
+    num_views: int
     time: datetime
-
-    @classmethod
-    def of(cls, report: ErasureReport) -> Certificate:
-        """Returns the certificate of a report, which must be about one column.
-
-        Raises:
-            ValueError: The report is about every dropped column.
-        """
-        if report.column is None:
-            raise ValueError("Cannot certify every dropped column: ask for one by `column`.")
-        return cls(report=report, time=datetime.now(timezone.utc))
+    version: str
 
     @property
     def verdict(self) -> str:
         """Returns the worst verdict of all tables; `UNKNOWN` without tables."""
-        return self.report.verdict
+        return min((each.verdict for each in self.tables), key=VERDICTS.index, default=UNKNOWN)
+
+    @property
+    def verdicts(self) -> Mapping[str, int]:
+        """Returns the number of tables with each verdict, the worst first."""
+        counts = Counter(each.verdict for each in self.tables)
+        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    @property
+    def complete(self) -> bool:
+        """Returns whether no data remains in any table."""
+        return self.verdict in (ERASED, NEVER_HAD)
 
     def as_object(self) -> dict[str, Any]:
         """Returns the certificate for JSON; times are in UTC."""
-        found: dict[str, Any] = {
-            "certificate": _KIND,
-            "format": _FORMAT,
-            "sparkExt": self.report.version,
-            "time": self.time,
-            "column": self.report.column,
-            "where": self.report.where,
-            "filters": self.report.filters,
-            "verdict": self.verdict,
-            "verdicts": self.report.verdicts,
-            "views": self.report.num_views,
-            "interrupted": self.report.interrupted,
-            "outOfReach": OUT_OF_REACH,
-            "tables": [
-                {"because": reason(table), **table.as_object()} for table in self.report.tables
-            ],
-            "earlier": self.report.earlier,
-            "nextCall": self.report.next_call,
-        }
-        return {key: plain(value) for key, value in found.items()}
+        found: dict[str, Any] = plain(
+            {
+                "certificate": _KIND,
+                "format": _FORMAT,
+                "sparkExt": self.version,
+                "time": self.time,
+                "column": self.column,
+                "where": self.where,
+                "filters": self.filters,
+                "verdict": self.verdict,
+                "verdicts": self.verdicts,
+                "views": self.num_views,
+                "outOfReach": OUT_OF_REACH,
+            }
+        )
+        return {**found, "tables": [each.as_object() for each in self.tables]}
 
     def json(self) -> str:
         """Returns the certificate as the text of a JSON file."""
         return json.dumps(self.as_object(), indent=2) + "\n"
 
-    def html(self) -> str:
-        """Returns the certificate as a page, which contains the JSON too."""
-        data = self.json().replace("<", "\\u003c")
-        body = f"{self._repr_html_()}\n{_SCRIPT}{data}</script>"
-        return page(f"{_KIND}: {self.report.column}", body)
-
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the certificate to a file, in the format of its extension: `CERTIFICATE_FORMS`.
-
-        A reader of the file never sees an incomplete certificate. The next call in the certificate
-        continues this file.
+        """Writes the certificate to a JSON file. A reader never sees an incomplete one.
 
         Raises:
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
             OSError: The file cannot be written.
         """
         path = Path(file)
-        form = require_form(path, CERTIFICATE_FORMS)
-        known = replace(self, report=self.report.certified(path))
+        require_form(path, CERTIFICATE_FORMS)
         with whole_file(path) as written:
-            written.write(known.html() if form == ".html" else known.json())
+            written.write(self.json())
 
     def _parts(self) -> Iterator[Part]:
-        yield Facts(
-            {
-                "certificate of erasure": self.report.column,
-                "where": list(self.report.where),
-                **({"filters": self.report.filters} if self.report.filters else {}),
-                "verdict": self.verdict,
-                **({"interrupted by": self.report.interrupted} if self.report.interrupted else {}),
-                "time": in_utc(self.time),
-                "spark-ext": self.report.version,
-                "tables": len(self.report.tables),
-                **self.report.verdicts,
-                "views": self.report.num_views,
-            }
-        )
-        for table in self.report.tables:
-            yield from _of_table(table)
-        earlier = [
-            (each["table"], each["verdict"], each["time"], each["because"])
-            for each in self.report.earlier
-        ]
-        if earlier:
-            yield Table(
-                ("table", "verdict", "time", "because"),
-                earlier,
-                "Tables of an earlier certificate only",
-            )
-        yield Lines("Out of reach:", OUT_OF_REACH)
-        if self.report.next_call is not None:
-            yield from self.report.next_call.parts()
-
-
-def _of_table(table: TableErasure) -> Iterator[Part]:
-    yield Lines(f"{table.table}: {table.verdict}, {reason(table)}")
-    found = table.erasure
-    if found is None:
-        return
-    names = [
-        path for column in found.columns for path in (*column.former_paths, column.path) if path
-    ]
-    names += [path for live in found.live_columns for path in (*live.former_paths, live.path)]
-    names += [name.path for name in found.names_in_log]
-    if table.earlier is not None:
-        names += [
-            path
-            for column in table.earlier.columns
-            for path in (*column.former_paths, column.path)
-            if path
-        ]
-    yield Facts(
-        {
-            "table id": found.table_id,
-            "location": found.location,
-            "version": found.version,
-            "read at": in_utc(found.timestamp),
-            "schemas known from version": found.oldest_version,
-            "time of that version": found.oldest_timestamp and in_utc(found.oldest_timestamp),
-            "names of the column": list(dict.fromkeys(names)),
+        facts = {
+            "column": self.column or "every dropped column",
+            "where": list(self.where),
+            "filters": list(self.filters),
+            "verdict": self.verdict,
+            "time": in_utc(self.time),
+            "spark-ext": self.version,
+            "tables": len(self.tables),
+            **self.verdicts,
+            "views": self.num_views or None,
         }
-    )
-    read = [(each.kind, each.num_files, each.size_in_bytes) for each in found.files_read]
-    if read:
-        yield Table(("files read", "number", "bytes"), read, "Files that were read")
-    steps = [(step.step, step.statement, _from(step.earliest)) for step in table.steps]
-    if steps:
-        yield Table(("step", "what to do", "from"), steps, "What deletes the data")
+        yield Facts({name: value for name, value in facts.items() if value not in (None, [])})
+        for table in self.tables:
+            yield from table.parts()
+        yield Lines("Out of reach:", OUT_OF_REACH)
+        read = [table.found for table in self.tables if table.found is not None]
+        times = [each.earliest for found in read for each in found.places if each.step]
+        if times:
+            due = [time for time in times if time is not None]
+            earliest = "now" if len(due) < len(times) else from_time(min(due))
+            again = [found.check_again_by for found in read if found.check_again_by is not None]
+            before = f" before {from_time(min(again))}" if again else ""
+            yield Lines(
+                f"Next, from {earliest}: run the steps. Run this call again with its"
+                f" certificate{before}: the log has to show every version since."
+            )
 
 
-def earlier_certificate(
-    previous: Certificate | str | os.PathLike[str] | None, column: str | None
-) -> EarlierCertificate:
-    """Returns what an earlier certificate found.
+class Checked:
+    """The tables of an earlier certificate of the same column.
 
     Raises:
-        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE, if the file is not a certificate of
-            the same column.
+        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
         OSError: The file cannot be read.
     """
-    if previous is None:
-        return EarlierCertificate()
-    if isinstance(previous, Certificate):
-        file, found = "certificate", json.loads(previous.json())
-    else:
-        file = os.fspath(previous)
-        found = _content(file, Path(file).read_bytes())
-    if found.get("column") != column:
-        problem = f"It is about the column {found.get('column')!r} and not {column!r}."
-        raise NotACertificateError(file=file, problem=problem)
-    try:
-        now = [{"time": found["time"], **table} for table in found["tables"]]
-        earlier = EarlierCertificate((*now, *found["earlier"]))
-        earlier.require_values()
-    except (AttributeError, KeyError, TypeError) as lacking:
-        problem = f"It lacks a value of a certificate: {lacking!r}."
-        raise NotACertificateError(file=file, problem=problem) from lacking
-    return earlier
+
+    def __init__(self, given: Certificate | str | os.PathLike[str], column: str | None) -> None:
+        file = "certificate" if isinstance(given, Certificate) else os.fspath(given)
+        text = given.json() if isinstance(given, Certificate) else Path(file).read_bytes()
+        try:
+            found = json.loads(text)
+            problem = _problem(found, column)
+            read = [] if problem else [each["found"] for each in found["tables"]]
+            self._tables = dict(_checked(each) for each in read if each is not None)
+        except (AttributeError, KeyError, TypeError, ValueError) as lacking:
+            problem = f"It lacks a value of a certificate: {lacking!r}."
+            raise NotACertificateError(file=file, problem=problem) from lacking
+        if problem:
+            raise NotACertificateError(file=file, problem=problem)
+
+    def at(self, location: str | None) -> CheckedTable | None:
+        """Returns what the certificate says of the table at a path."""
+        return None if location is None else self._tables.get(location)
 
 
-def _content(file: str, content: bytes) -> dict[str, Any]:
-    try:
-        text = content.decode()
-        in_html = _IN_HTML.search(text)
-        found = json.loads(text if in_html is None else in_html[1])
-    except ValueError as error:
-        raise NotACertificateError(file=file, problem=f"It is not valid JSON: {error}.") from error
+def _problem(found: Any, column: str | None) -> str | None:
     if not isinstance(found, dict) or found.get("certificate") != _KIND:
-        raise NotACertificateError(file=file, problem="It has no key of a certificate.")
+        return "It has no key of a certificate."
     if found.get("format") != _FORMAT:
-        problem = f"Its format is {found.get('format')!r}, and this version reads {_FORMAT}."
-        raise NotACertificateError(file=file, problem=problem)
-    return found
+        return f"Its format is {found.get('format')!r}, and this version reads {_FORMAT}."
+    if found["column"] != column:
+        return f"It is about the column {found['column']!r} and not {column!r}."
+    return None
 
 
-def _from(earliest: datetime | None) -> str:
-    return "now" if earliest is None else in_utc(earliest)
+def _checked(found: Mapping[str, Any]) -> tuple[str, CheckedTable]:
+    live = (
+        LiveColumn(each["path"], each["physicalPath"], each["id"]) for each in found["liveColumns"]
+    )
+    return found["location"], CheckedTable(
+        table_id=found["tableId"],
+        version=found["version"],
+        moment_version=found["momentVersion"],
+        moment_time=found["momentTime"],
+        had=found["had"],
+        known=found["known"],
+        live=tuple(live),
+    )

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds and erases the data of dropped columns in many tables."""
+"""Reads what remains of dropped columns in many tables. Nothing here changes a table."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from threading import Event
 from typing import TYPE_CHECKING
 
+from spark_ext.api.dropped import DroppedColumns, dropped_columns_of
+from spark_ext.api.refusals import described
 from spark_ext.api.survey import DELTA, SURVEYED, VIEW, text_of
 from spark_ext.lakehouse.bar import shown
-from spark_ext.lakehouse.certificate import Certificate, earlier_certificate
+from spark_ext.lakehouse.certificate import Certificate, Checked
 from spark_ext.lakehouse.chosen import Place, chosen_tables
-from spark_ext.lakehouse.erasure_phases import READING, ErasurePhases
-from spark_ext.lakehouse.erasure_report import ErasureInterrupted, ErasureReport
-from spark_ext.lakehouse.erasure_results import INTERRUPTED, OTHER_FORMAT, TableErasure
-from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.options import Options
 from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
 from spark_ext.lakehouse.signals import receiving_signals
+from spark_ext.lakehouse.workers import Workers
+from spark_ext.model.dropped import Asked
 from spark_ext.model.schema import path_of
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.version import __version__
@@ -25,23 +29,25 @@ from spark_ext.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+READING = "dropped columns"
+_WAIT_SECONDS = 0.1
+
 
 def dropped_columns(
     spark: SparkSession,
     *where: Place,
     column: str | None = None,
-    apply: bool = False,
-    previous: Certificate | str | os.PathLike[str] | None = None,
+    certificate: Certificate | str | os.PathLike[str] | None = None,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     only: Callable[[SurveyedTable], bool] | None = None,
     parallel: int = 4,
     progress: Callable[[LakehouseProgress], None] | None = shown,
-) -> ErasureReport:
-    """Returns the remaining data of dropped columns in every Delta table, and the next steps.
+) -> Certificate:
+    """Returns what remains of dropped columns in every Delta table, and the next steps.
 
-    The call reads each table as `UsageTracking.dropped_columns`. A table that cannot be read is in
-    the result with its error, and affects no other table.
+    The call reads each table as `UsageTracking.dropped_columns`, and changes nothing. A table that
+    cannot be read is in the result with its error, and affects no other table.
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.
@@ -49,14 +55,9 @@ def dropped_columns(
             that is found under several names is read once, under the first one.
         column: The last name, the path, or any former one of a column, or a shell pattern of them
             (`*`, `?`, `[..]`). Letter case never counts. None for every dropped column.
-        apply: Whether to run the steps that can run now: `PURGE`, and `VACUUM` once all files to
-            delete are older than the table's retention period. `VACUUM` does not run while another
-            table of the call reads files in the table's folder, as a shallow clone does. Other
-            steps need people, catalogs or other tables, and are listed only. A column of unknown
-            name is erased if `column` is None or matches its physical name. Otherwise its steps
-            are listed only. The same call later continues.
-        previous: An earlier certificate of the same column, or its file. It shows that a table had
-            the column, even if log cleanup has removed every trace of the drop.
+        certificate: An earlier certificate of the same column, or its file. The moment from which
+            a table is clean, and that it had the column, are taken from it as long as the log of
+            the table has every version since.
         include: As `LakehouseOptions` documents, as are `exclude` and `only`.
         exclude: Patterns of tables to omit.
         only: Returns whether a row of the survey takes part. A table of another format has a row
@@ -66,76 +67,89 @@ def dropped_columns(
             reports.
 
     Returns:
-        A row for each table with its verdict, its dropped columns and their remaining steps. A
-        table of another format has the verdict `NOT_READ`.
+        A row for each table with its verdict and its places. A table of another format has the
+        verdict `NOT_READ`.
 
     Raises:
         ValueError: `column` is empty or has an open backtick, or an option is invalid; TypeError
-            for a wrong type. No table was changed.
+            for a wrong type.
         AnalysisException: SCHEMA_NOT_FOUND, if a name is that of no schema, catalog or table;
             USAGE_TRACKING_INVALID_SCHEMA_NAME.
         NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
-        ErasureInterrupted: SIGINT or SIGTERM arrived; it has the report.
-        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report.
+        KeyboardInterrupt: SIGINT or SIGTERM arrived.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the result.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
 
     Example:
-        `spark_ext.dropped_columns(spark, "sales", "main.hr", column="ssn", apply=True)`
+        `spark_ext.dropped_columns(spark, "sales", "main.hr", column="ssn")`
     """
     _check(column)
     options = Options(
         include=include, exclude=exclude, only=only, parallel=parallel, progress=progress
     )
-    earlier = earlier_certificate(previous, column)
-    places = tuple(map(text_of, where)) or (_current_schema(spark),)
+    checked = None if certificate is None else Checked(certificate, column)
     reporter = Reporter(progress)
-    chosen: list[tuple[SurveyedTable, str | None]] = []
-    failure: BaseException | None = None
     with receiving_signals() as interrupts:
-        phases = ErasurePhases(spark, column, earlier, reporter, interrupts, parallel=parallel)
-        try:
-            chosen = chosen_tables(spark, where, options, reporter, interrupts)
-            phases.run([each.table for each, kind in chosen if kind == DELTA], applies=apply)
-        except BaseException as error:  # such as the end of the driver's JVM, or a second signal
-            if not chosen and interrupts.received is None:
-                raise
-            failure = error
-    tables = tuple(
-        phases.found.get(table.table) or _without_reading(table, kind)
-        for table, kind in chosen
-        if kind != VIEW
-    )
-    report = ErasureReport(
+        chosen = chosen_tables(spark, where, options, reporter, interrupts)
+        rows = [row for row, kind in chosen if kind == DELTA]
+        found: dict[str, DroppedColumns] = {}
+        waiting, over, begun = deque(rows), Event(), time.monotonic()
+
+        def work(number: int) -> None:
+            while waiting and not over.is_set():
+                row = waiting.popleft()
+                known = None if checked is None else checked.at(row.location)
+                with workers.properties(number, f"spark-ext reads {row.table}"):
+                    found[row.table] = _read(spark, row.table, Asked(column, known))
+
+        def report() -> LakehouseProgress:
+            return LakehouseProgress(
+                phase=READING,
+                tables_done=len(found),
+                tables=len(rows),
+                seconds=time.monotonic() - begun,
+                finished=len(found) == len(rows),
+            )
+
+        workers = Workers(spark, work, min(parallel, len(rows)))
+        workers.start()
+        while workers.is_alive():
+            time.sleep(_WAIT_SECONDS)
+            reporter.report(report)
+            if interrupts.received is not None:
+                over.set()
+                workers.cancel()
+        interrupts.check()
+        if workers.failure is not None:
+            raise workers.failure
+        reporter.report(report, at_once=True)
+    result = Certificate(
         column=column,
-        tables=tables,
-        version=__version__,
-        where=places,
+        where=tuple(map(text_of, where)) or (_current_schema(spark),),
         filters=options.filters,
+        tables=tuple(
+            found[row.table] if kind == DELTA else _not_read(row, kind)
+            for row, kind in chosen
+            if kind != VIEW
+        ),
         num_views=sum(kind == VIEW for _, kind in chosen),
-        earlier=earlier.not_replaced_by({each.table: each.erasure for each in tables}),
-        interrupted=interrupts.name,
-        call=_call(places, column, previous, options, applies=apply),
+        time=datetime.now(timezone.utc),
+        version=__version__,
     )
-    return interrupts.end(report, failure or reporter.error(READING), ErasureInterrupted)
+    failure = reporter.error(READING)
+    if failure is not None:
+        failure.report = result  # type: ignore[attr-defined]
+        raise failure
+    return result
 
 
-def _call(
-    where: tuple[str, ...],
-    column: str | None,
-    previous: Certificate | str | os.PathLike[str] | None,
-    options: Options,
-    *,
-    applies: bool,
-) -> Call:
-    known = previous if isinstance(previous, Certificate | None) else os.fspath(previous)
-    own = {"column": column, "apply": applies or None, "previous": known}
-    given = {name: value for name, value in own.items() if value is not None}
-    return Call(
-        function="dropped_columns",
-        command="dropped",
-        where=where,
-        options={**given, **options.non_default},
-    )
+def _read(spark: SparkSession, name: str, asked: Asked) -> DroppedColumns:
+    """Returns what remains in one table, or its error."""
+    try:
+        return dropped_columns_of(spark, name, asked)
+    except Exception as error:  # from Spark, Java, a catalog or a storage
+        condition, message = described(error)
+        return DroppedColumns(name, error=condition, message=message)
 
 
 def _check(column: str | None) -> None:
@@ -150,9 +164,8 @@ def _current_schema(spark: SparkSession) -> str:
     return f"{row[0]}.{row[1]}"
 
 
-def _without_reading(table: SurveyedTable, kind: str | None) -> TableErasure:
-    if kind == DELTA or kind not in SURVEYED:
-        reason = INTERRUPTED if kind == DELTA else OTHER_FORMAT
-        return TableErasure(table=table.table, not_read=reason)
+def _not_read(table: SurveyedTable, kind: str | None) -> DroppedColumns:
+    if kind not in SURVEYED:
+        return DroppedColumns(table.table)
     # The catalog cannot read the table, or cannot list the schema.
-    return TableErasure(table=table.table, error=table.error, message=table.message or "")
+    return DroppedColumns(table.table, error=table.error, message=table.message or "")

@@ -16,7 +16,7 @@ from spark_ext.errors import InvalidFileNameError
 
 # The ends of the names of files.
 REPORT_FORMS: Final = (".csv", ".html", ".json", ".txt")
-CERTIFICATE_FORMS: Final = (".html", ".json")
+CERTIFICATE_FORMS: Final = (".json",)
 
 _STYLE = "body{font-family:sans-serif}td,th{text-align:left;padding:0 1em 0 0}"
 

@@ -27,6 +27,7 @@ LIVE: Final = "live"
 REMOVED: Final = "removed"
 CHANGE_DATA: Final = "changeData"
 UNTRACKED: Final = "untracked"
+VECTORS: Final = "vectors"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class ParquetColumn:
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Files outside of the log that agree in all fields after `removable_from`, except `vector`.
+    """Files outside of the log that agree in all fields after `size_in_bytes`, except `vector`.
 
     Args:
         example: The path of one of them, as the log has it; below the table's folder if no action
@@ -111,17 +112,16 @@ class FileGroup:
         num_files: The number of files. A folder without files counts as one if its name contains
             the name of a column.
         size_in_bytes: The size of all files.
-        removable_from: The time from which the retention period counts, in milliseconds since the
-            epoch: of the removal, or of the file if that is later. None for live files.
-        kind: `LIVE`, `REMOVED` (the log names the file and no longer needs it), `CHANGE_DATA` or
-            `UNTRACKED`. The file of a deletion vector is live with its data files.
+        kind: `LIVE`, `REMOVED` (the log names the file and no longer needs it), `CHANGE_DATA`,
+            `UNTRACKED`, or `VECTORS` for deletion vectors that are not live.
         source: The table that contains a file from outside of this table's folder, or the folder if
             no log can be seen above. None for other files, and in an audit.
         is_hidden: Whether VACUUM ignores the files.
-        added_under: The version of the newest metadata at the commit that added the files; None if
-            that commit was cleaned up or never existed. If several commits added a file, the audit
-            uses the last commit, because the rows then count as new. The search for dropped data
-            uses the first commit.
+        is_older: Whether the files are not live, and were written and removed up to the moment
+            since which live files are clean. False in an audit.
+        added_under: The version of the newest metadata at the last commit that added the files, as
+            their rows then count as new; None if that commit was cleaned up. None in a search for
+            dropped columns.
         partition_columns: The keys of `partitionValues` of live files.
         folders: The names before `=` in the folders of the files.
         statistics: The paths in `minValues`, `maxValues` and `nullCount` of live files.
@@ -137,10 +137,10 @@ class FileGroup:
     example: str
     num_files: int
     size_in_bytes: int
-    removable_from: int | None = None
     kind: str = LIVE
     source: str | None = None
     is_hidden: bool = False
+    is_older: bool = False
     added_under: int | None = None
     partition_columns: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()

@@ -1,66 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files in a table's folder, and the names of the columns whose data they may contain."""
+"""A table's folder and log, as seen from the moment since which its live files are clean."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-from spark_ext.log.actions import Commit, FileGroup, TableLog
-from spark_ext.model.schema import Path
-
-# Kinds of files of a log.
-COMMIT: Final = "commit"
-CHECKPOINT: Final = "checkpoint"
-CHECKSUM: Final = "checksum"
-OTHER: Final = "other"
+from spark_ext.log.actions import FileGroup, TableLog
+from spark_ext.model.dropped import Asked
+from spark_ext.model.metadata import FileCount
 
 
 @dataclass(frozen=True)
-class LogFiles:
-    """Files in `_delta_log` that differ in their version and size only.
+class Moment:
+    """A version of a table and its time, in milliseconds since the epoch.
 
-    Args:
-        kind: `COMMIT`, `CHECKPOINT` (sidecars too), `CHECKSUM` or `OTHER`.
-        num_files: The number of files.
-        size_in_bytes: The total size of the files, in bytes.
-        version: The newest version of the files; None if their names contain no version.
-        under: The version of the last change of metadata up to `version`; None if it is unknown.
-        schemas: The values of `schemaString` in the files.
-        statistics: The paths of columns in the statistics of any action.
-        partition_columns: The keys of `partitionValues` in any action.
-        folders: The names before `=` in folders `name=value` of the data files that actions name.
-        texts: Predicates, expressions, constraints and other texts that may contain values and
-            names of columns.
-        problem: The reason why a file cannot be read; None if all files can be read.
-    """
-
-    kind: str
-    num_files: int
-    version: int | None = None
-    under: int | None = None
-    schemas: tuple[str, ...] = ()
-    statistics: tuple[Path, ...] = ()
-    partition_columns: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    problem: str | None = None
-    size_in_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class CleanupBoundary:
-    """A version before which log cleanup may delete all files of the log.
-
-    Args:
-        version: The version of a checkpoint; or the version after the table's last version, at
-            which the table may write its next checkpoint.
-        time: The latest modification of a file of the log before this version, in milliseconds
-            since the epoch. Log cleanup may delete them once the retention period has passed
-            since then.
-
-    Source:
-        Delta 4.4.0, DeltaHistoryManager.scala, `BufferingLogDeletionIterator`.
+    Version -1 is before the first version of a whole log.
     """
 
     version: int
@@ -69,33 +23,44 @@ class CleanupBoundary:
 
 @dataclass(frozen=True)
 class TableFolder:
-    """A table with the files in its folder.
+    """A table with the files in its folder. Files of other tables below it are omitted.
 
     Args:
         name: The table's name for a SQL statement.
+        log: The log. Its `files` are the live files, and the others in the folder.
         now: The time of the reading, in milliseconds since the epoch.
         deleted_file_retention: `delta.deletedFileRetentionDuration` in milliseconds.
         log_retention: `delta.logRetentionDuration` in milliseconds.
         cleans_up_log: `delta.enableExpiredLogCleanup`.
-        log_files: The files in `_delta_log`.
-        boundaries: The boundaries of log cleanup, in the order of their versions.
         location: The path of the table.
-        column: The requested name or shell pattern; None for every dropped column.
-        starts: The commits and checkpoints at which the known history may begin, each with its
-            version, time and `commitInfo` only.
+        asked: What the caller asks for; None for every dropped column.
+        moment: Since when all live files are clean, if those of the newest version are.
+        other_tables: The folders of other tables below the folder.
+        log_files: The files of the log that contain actions.
+        older_log_files: Those that may contain actions of the moment's version or an earlier one.
+        unknown_log_files: The paths of other files in `_delta_log`.
+        tombstones: The number of files that checkpoints name as removed.
+        older_tombstones: Those that were removed up to the moment, in newer checkpoints.
+        cleanable_from: The time from which the retention of log cleanup counts for
+            `older_log_files`, in milliseconds since the epoch.
     """
 
     name: str
     log: TableLog
+    location: str
+    asked: Asked | None
     now: int
     deleted_file_retention: int
     log_retention: int
-    cleans_up_log: bool = True
-    log_files: tuple[LogFiles, ...] = ()
-    boundaries: tuple[CleanupBoundary, ...] = ()
-    location: str = ""
-    column: str | None = None
-    starts: tuple[Commit, ...] = ()
+    cleans_up_log: bool
+    moment: Moment
+    other_tables: tuple[str, ...]
+    log_files: FileCount
+    older_log_files: FileCount
+    unknown_log_files: tuple[str, ...]
+    tombstones: int
+    older_tombstones: int
+    cleanable_from: int
 
     @property
     def files(self) -> tuple[FileGroup, ...]:

@@ -1,98 +1,156 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of `column_mapping_dropped`: where the data of dropped columns remains."""
+"""What remains of the dropped columns of a table: the rows and the verdict."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
-from spark_ext.model.metadata import FileCount
+LIVE: Final = "LIVE"
+STILL_PRESENT: Final = "STILL_PRESENT"
+UNKNOWN: Final = "UNKNOWN"
+ERASED: Final = "ERASED"
+NEVER_HAD: Final = "NEVER_HAD"
+# The verdicts of a table that cannot be read, and of one that was not read.
+UNREADABLE: Final = "UNREADABLE"
+NOT_READ: Final = "NOT_READ"
+# The worst first.
+VERDICTS: Final = (UNREADABLE, LIVE, STILL_PRESENT, NOT_READ, UNKNOWN, ERASED, NEVER_HAD)
 
-PURGE, VACUUM, LOG_CLEANUP = "PURGE", "VACUUM", "LOG CLEANUP"
-REWRITE, SOURCE, BY_HAND = "REWRITE", "SOURCE", "BY HAND"
+PURGE, REWRITE, SOURCE, VACUUM = "PURGE", "REWRITE", "SOURCE", "VACUUM"
+LOG_CLEANUP, BY_HAND = "LOG CLEANUP", "BY HAND"
 
 
 @dataclass(frozen=True)
-class ErasureStep:
-    """A step that removes data of a dropped column, and the earliest time of the step.
+class DroppedPlace:
+    """A place that may contain data of dropped columns.
 
     Args:
-        step: `PURGE`, `REWRITE` (if PURGE skips the files, or Delta refuses PURGE), `VACUUM`,
-            `LOG CLEANUP`, `SOURCE` (at the source of a shallow clone), or `BY HAND` (if no
-            statement deletes the files, or if live files do not exist).
+        place: `live files`; `source files`, live files in the folder of another table, as a shallow
+            clone has; `older files`, in the table's folder and not live; `change data`; `vectors`,
+            deletion vectors that are not live; `hidden files`, which VACUUM ignores; `log`;
+            `tombstones`, removed files that checkpoints name; `unreadable`, files whose content is
+            unknown.
+        num_files: The files that a step must delete. Of live files, those with a dropped column;
+            of others, those that are as old as the last live file with one.
+        size_in_bytes: The total size of these files; 0 for tombstones.
+        num_listed: All files of the place.
+        paths: The columns in footers and partition folders that the newest schema lacks, quoted
+            for SQL.
+        step: `PURGE`; `REWRITE`, if PURGE skips the files, or Delta refuses it; `SOURCE`, at the
+            other table; `VACUUM`; `LOG CLEANUP`; `BY HAND`. None if nothing remains.
         statement: The statement to run, or a description if no SQL statement exists.
-        earliest: The first time at which the step removes all data that it can remove, in the time
-            zone of this process; None if that time is now or not known.
-        by_catalog: Whether only the catalog that manages the table can run the step, because Delta
-            refuses the statement in every session.
+        earliest: The time from which the step deletes all of them, if earlier steps run now; None
+            for now.
     """
 
-    step: str
-    statement: str
-    earliest: datetime | None
-    by_catalog: bool = False
+    place: str
+    num_files: int
+    size_in_bytes: int
+    num_listed: int
+    paths: tuple[str, ...] = ()
+    step: str | None = None
+    statement: str | None = None
+    earliest: datetime | None = None
 
 
 @dataclass(frozen=True)
-class DroppedColumn:
-    """A dropped column and the places of its data.
+class LiveColumn:
+    """A column of the newest version that has, or had, the requested name.
 
     Args:
-        path: The last path of the column, quoted for SQL; None if only files contain the column.
-        former_paths: The earlier paths of the column.
-        physical_path: The path of the column in data files and statistics, quoted for SQL; None if
-            no column is known, and some files may contain one.
+        path: The path, quoted for SQL.
+        physical_path: The path in data files if column mapping is on, quoted for SQL.
         id: The column id; None if the column has none.
-        type: The type in SQL; None if only files contain the column.
-        version: The table version that dropped the column; None if the log no longer contains the
-            version, as are `timestamp`, `operation` and `user_name`.
-        timestamp: The time of the version in the time zone of this process.
-        operation: The operation of the version as in DESCRIBE HISTORY.
-        user_name: The name or the id of the user.
-        gone: Whether no place contains the data, and no place is unknown.
-        live_files: Files of the newest version that contain the column.
-        removed_files: Existing files that the newest version no longer contains.
-        change_data_files: Files of the change data feed.
-        untracked_files: Files in the table's folder that no log entry names.
-        unknown_files: Files of any of these kinds that may contain the column.
-        source_files: Other tables whose files this table reads or read, such as the source of a
-            shallow clone, or the folder of the files if no log is visible there.
-        live_statistics: Live files whose log entries have statistics or partition values of the
-            column.
-        commits: Commit files with statistics, partition values or a default of the column, or with
-            a predicate that names the column.
-        checkpoints: Checkpoint files with the same, sidecars included.
-        other_log_files: Other files of the log with the same, such as checksums.
-        unknown_log_files: Files in the log's folder that cannot be read, and commits with texts
-            that are older than every known schema.
-        versions: The number of versions in the log whose time travel shows the column.
-        first_version: The first of these versions.
-        last_version: The last of these versions.
-        steps: The remaining steps in order; empty if the data is gone.
     """
 
-    path: str | None
-    former_paths: tuple[str, ...]
-    physical_path: str | None
+    path: str
+    physical_path: str
     id: int | None
-    type: str | None
-    version: int | None
-    timestamp: datetime | None
-    operation: str | None
-    user_name: str | None
-    gone: bool
-    live_files: FileCount
-    removed_files: FileCount
-    change_data_files: FileCount
-    untracked_files: FileCount
-    unknown_files: FileCount
-    source_files: tuple[str, ...]
-    live_statistics: int
-    commits: int
-    checkpoints: int
-    other_log_files: int
-    unknown_log_files: int
-    versions: int
-    first_version: int | None
-    last_version: int | None
-    steps: tuple[ErasureStep, ...]
+
+
+@dataclass(frozen=True)
+class CheckedTable:
+    """What an earlier certificate found in the table.
+
+    Args:
+        table_id: The id in the metadata of the table.
+        version: The newest version that was checked.
+        moment_version: The version since which the live files are clean; None if they were not.
+        moment_time: The time of that version, in milliseconds since the epoch.
+        had: Whether a version is known to have had the column.
+        known: Whether every version up to this one is known, at least the names of its columns.
+        live: The columns that had the name, and that were not dropped.
+    """
+
+    table_id: str | None
+    version: int
+    moment_version: int | None = None
+    moment_time: int | None = None
+    had: bool = False
+    known: bool = False
+    live: tuple[LiveColumn, ...] = ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a caller asks for.
+
+    Args:
+        column: A name or a shell pattern; None for every dropped column.
+        checked: What an earlier certificate found; None without one.
+    """
+
+    column: str | None = None
+    checked: CheckedTable | None = None
+
+
+@dataclass(frozen=True)
+class ColumnVerdict:
+    """Whether data of a dropped column remains in a table, and how that is known.
+
+    Args:
+        verdict: `LIVE`, if the newest schema has the column; `STILL_PRESENT`, if a place contains
+            data of a dropped column, or is as old as such data; `UNKNOWN`, if a file cannot be read
+            or listed, or if nothing shows that the column was dropped; `ERASED`, if nothing
+            remains; `NEVER_HAD`, if the log has every version and no version has the column.
+        reason: Why the verdict is `UNKNOWN`; None for other verdicts.
+        column: The requested name or pattern; None for every dropped column.
+        table_id: The id in the table's metadata.
+        location: The path of the table.
+        version: The newest version, which was read.
+        timestamp: The time of the reading.
+        oldest_version: The version since which the log has every schema.
+        moment_version: The version since which all live files are clean; None if they are not.
+        moment_timestamp: The time of that version.
+        moment_time: The same time in milliseconds since the epoch.
+        had: Whether a known version had the column.
+        known: Whether the names of the columns of every version are known. Otherwise a column may
+            have been renamed before.
+        live_columns: The columns that make the verdict `LIVE`.
+        sources: The other tables in whose folders live files are.
+        other_tables: The folders of other tables below the table's folder, which were not read.
+        check_again_by: The time until which the log keeps every version after this one. A later
+            reading does not continue a certificate of this one.
+        places: The places, in the order of their steps.
+    """
+
+    verdict: str
+    reason: str | None
+    column: str | None
+    table_id: str | None
+    location: str
+    version: int
+    timestamp: datetime
+    oldest_version: int
+    moment_version: int | None
+    moment_timestamp: datetime | None
+    moment_time: int | None
+    had: bool
+    known: bool
+    live_columns: tuple[LiveColumn, ...]
+    sources: tuple[str, ...]
+    other_tables: tuple[str, ...]
+    check_again_by: datetime | None
+    places: tuple[DroppedPlace, ...] = field(repr=False)

@@ -64,6 +64,13 @@ def purge(table: TableMetadata) -> dict[str, Any]:
     return {"plan": purge_plan(table) if is_mapped(table) else None}
 
 
+def _erasure_start(request: str) -> str:
+    from spark_ext.erasure.moment import erasure_start
+    from spark_ext.wire.logs import parse_erasure_start
+
+    return wire.render(erasure_start(*parse_erasure_start(request)))
+
+
 def _relation(question: str, request: str) -> str:
     # Imported late, because the process usually starts for a commit, which waits for the start.
     from spark_ext.process.table_functions import FUNCTIONS
@@ -79,4 +86,5 @@ QUESTIONS: dict[str, Callable[[str], str]] = {
     "next_metadata": _next_metadata,
     "removal": wire.answered_by(removal),
     "purge": wire.answered_by(purge),
+    "erasure_start": _erasure_start,
 }

@@ -16,8 +16,6 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
 from spark_ext.history.status import status
 from spark_ext.log.actions import Commit, TableLog
-from spark_ext.log.folder import TableFolder
-from spark_ext.log.replay import states
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -25,8 +23,7 @@ from spark_ext.model.column_mapping import (
     is_mapped,
     physical_name,
 )
-from spark_ext.model.dropped import DroppedColumn
-from spark_ext.model.erasure import ColumnErasure
+from spark_ext.model.dropped import ColumnVerdict, DroppedPlace
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
@@ -104,16 +101,16 @@ def column_mapping_status() -> Relation:
 def column_mapping_dropped() -> Relation:
     """Returns the places with data of dropped columns."""
     # Importing takes time, as for the audit.
-    from spark_ext.erasure.dropped_columns import dropped_columns
+    from spark_ext.erasure.find import column_verdict
 
-    return DroppedColumn, lambda request: dropped_columns(_folder(request))
+    return DroppedPlace, lambda request: column_verdict(parse_folder(request)).places
 
 
-def column_mapping_erasure() -> Relation:
-    """Returns whether data of a column exists, as one row."""
-    from spark_ext.erasure.column_erasure import column_erasure
+def column_mapping_verdict() -> Relation:
+    """Returns whether data of a column remains, as one row."""
+    from spark_ext.erasure.find import column_verdict
 
-    return ColumnErasure, lambda request: (column_erasure(_folder(request)),)
+    return ColumnVerdict, lambda request: (column_verdict(parse_folder(request)),)
 
 
 def column_mapping_survey() -> Relation:
@@ -130,18 +127,10 @@ FUNCTIONS: dict[str, Callable[[], Relation]] = {
         column_mapping_history,
         column_mapping_status,
         column_mapping_dropped,
-        column_mapping_erasure,
+        column_mapping_verdict,
         column_mapping_survey,
     )
 }
-
-
-def _folder(request: str) -> TableFolder:
-    folder = parse_folder(request)
-    if not states(folder.log):
-        # The answer would be that no column was dropped.
-        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
-    return folder
 
 
 def _mapped_columns(table: TableMetadata, log: TableLog) -> Iterator[MappedColumn]:

@@ -96,6 +96,11 @@ def render_relation(row: type, rows: Iterable[Any]) -> str:
     return _text({"schema": ddl(row), "rows": as_rows(row, rows)})
 
 
+def render(answer: Any) -> str:
+    """Returns a dataclass as an answer."""
+    return _text(as_row(answer))
+
+
 def _by_place(schema: Schema, known: Schema) -> Schema:
     """Returns a schema with a number for each column that is the same object in `known`."""
     places = {id(field): place for place, field in enumerate(known["fields"])}

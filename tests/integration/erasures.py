@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 import spark_ext
-from spark_ext import ErasureReport, TableErasure
+from spark_ext import Certificate, DroppedColumns
+from tests.integration.held_bytes import holders
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.prepared import made_once
 
@@ -18,25 +16,37 @@ SHORT = (
     "'delta.deletedFileRetentionDuration' = 'interval 0 hours'",
     "'delta.logRetentionDuration' = 'interval 0 days'",
 )
+GONE = ("ERASED", "NEVER_HAD")
 
 
-def report(table: Table, *others: Table, column: str | None = "ssn", **options: Any) -> Any:
-    where = [each.path for each in (table, *others)]
-    return spark_ext.dropped_columns(table.spark, *where, column=column, progress=None, **options)
-
-
-def only(found: ErasureReport) -> TableErasure:
-    (table,) = found.tables
-    return table
-
-
-def verdict(table: Table, column: str | None = "ssn", **options: Any) -> str:
+def certificate(table: Table, *, column: str | None = "ssn", **options: Any) -> Certificate:
+    """Returns a certificate, which is never earlier than the bytes on the disk allow."""
     with table.no_commit():
-        return only(report(table, column=column, **options)).verdict
+        found = spark_ext.dropped_columns(
+            table.spark, table.path, column=column, progress=None, **options
+        )
+    left = holders(table.path, MARKER)
+    assert found.verdict not in GONE or not left, (repr(found), left)
+    return found
 
 
-def steps_of(table: TableErasure) -> list[str]:
-    return [step.step for step in table.steps]
+def found_in(table: Table, **options: Any) -> DroppedColumns:
+    (found,) = certificate(table, **options).tables
+    return found
+
+
+def verdict(table: Table, **options: Any) -> str:
+    return found_in(table, **options).verdict
+
+
+def remaining(found: DroppedColumns) -> dict[str, int]:
+    """Returns the number of remaining files of each place that has some."""
+    return {each.place: each.num_files for each in found.places if each.num_files}
+
+
+def steps(found: DroppedColumns) -> list[str]:
+    """Returns the steps in their order, each once."""
+    return list(dict.fromkeys(each.step for each in found.places if each.step is not None))
 
 
 def clean_up_log(table: Table) -> None:
@@ -45,11 +55,13 @@ def clean_up_log(table: Table) -> None:
     table.alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
 
 
-def footers_and_log(table: Table) -> str:
-    """Returns the schemas of all data files and the text of the log, read without Spark."""
-    files = [file for file in table.path.rglob("*.parquet") if "_delta_log" not in file.parts]
-    log = (table.path / "_delta_log").glob("*.json")
-    return "\n".join([str(pq.read_schema(file)) for file in files] + [f.read_text() for f in log])
+def erase(table: Table, **options: Any) -> None:
+    """Runs the steps, and expects the verdict ERASED at the end."""
+    if "PURGE" in steps(found_in(table, **options)):
+        table.purge()
+    table.spark.sql(f"VACUUM {table.name}")
+    clean_up_log(table)
+    assert verdict(table, **options) == "ERASED"
 
 
 @made_once
@@ -57,17 +69,3 @@ def top_level(table: Table) -> None:
     table.create("id INT, ssn STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
     table.alter("DROP COLUMN ssn")
-
-
-@made_once
-def renamed_by_uuid(table: Table) -> None:
-    table.create("id INT, ssn STRING", NAME_MODE, *SHORT)
-    table.insert(f"(1, '{MARKER}')")
-    table.alter("RENAME COLUMN ssn TO hidden")
-    table.alter("DROP COLUMN hidden")
-
-
-def with_marker(table: Table) -> Path:
-    """Returns a data file that still contains the values of the dropped column."""
-    files = table.path.rglob("part-*.parquet")
-    return next(file for file in files if MARKER.encode() in file.read_bytes())

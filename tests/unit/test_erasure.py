@@ -1,496 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the places with data of dropped columns by the files in a table's folder."""
+"""Tests the moment of an erasure and the verdict, by logs and folders that the JVM has read."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from spark_ext.erasure.dropped_columns import dropped_columns
-from spark_ext.log.actions import (
-    CHANGE_DATA,
-    LIVE,
-    MISSING,
-    REMOVED,
-    UNTRACKED,
-    ParquetColumn,
-    TableLog,
-)
-from spark_ext.log.folder import (
-    CHECKPOINT,
-    COMMIT,
-    OTHER,
-    CleanupBoundary,
-    TableFolder,
-)
-from spark_ext.model.dropped import DroppedColumn
-from spark_ext.model.metadata import FileCount, TableMetadata
-from tests.unit.folders import BOTH, DAY, MONTH, NOW, ONE, WEEK, data, folder, logged
+from spark_ext.erasure.file_columns import FileColumns
+from spark_ext.erasure.find import column_verdict
+from spark_ext.erasure.moment import ErasureStart, erasure_start
+from spark_ext.log.actions import LIVE, REMOVED, FileGroup, ParquetColumn, TableLog
+from spark_ext.log.folder import Moment, TableFolder
+from spark_ext.log.replay import states
+from spark_ext.model.dropped import Asked, CheckedTable, ColumnVerdict, LiveColumn
+from spark_ext.model.metadata import FileCount
 from tests.unit.logs import cleaned_up, log
-from tests.unit.tables import TRACKED, table
-
-
-def only(of: TableFolder) -> DroppedColumn:
-    (column,) = dropped_columns(of)
-    return column
-
-
-def paths(of: TableFolder) -> list[tuple[str | None, str | None, bool]]:
-    return [(row.path, row.physical_path, row.gone) for row in dropped_columns(of)]
-
-
-def statements(column: DroppedColumn) -> list[tuple[str, Any]]:
-    return [(step.step, step.earliest) for step in column.steps]
-
-
-def test_dropped_column_is_erased_when_no_data_remains() -> None:
-    column = only(folder(files=(data(LIVE, "a"),), log_files=(logged(COMMIT),)))
-
-    assert (column.path, column.id, column.type) == ("b", 2, "bigint")
-    assert (column.version, column.operation, column.user_name) == (1, "DROP COLUMNS", "anna")
-    assert (column.versions, column.first_version, column.last_version) == (1, 0, 0)
-    assert (column.gone, column.steps) == (True, ())
-
-
-@pytest.mark.parametrize(
-    ("kind", "field"),
-    [
-        (LIVE, "live_files"),
-        (REMOVED, "removed_files"),
-        (CHANGE_DATA, "change_data_files"),
-        (UNTRACKED, "untracked_files"),
-    ],
-)
-def test_files_of_each_kind_are_counted(kind: str, field: str) -> None:
-    column = only(folder(files=(data(kind, "a", "b", num_files=3), data(kind, "a"))))
-
-    assert getattr(column, field) == FileCount(3, 10)
-    assert not column.gone
-    assert column.steps
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        {"statistics": (("b",),)},
-        {"partition_columns": ("b",)},
-        {"folders": ("B",)},
-        {"texts": ("(b#12 = 'x')",)},
-        {"kind": CHECKPOINT, "version": 1, "under": 1, "statistics": (("b",),)},
-        {"kind": OTHER, "version": None, "under": None, "statistics": (("b",),)},
-        {"problem": "it is broken"},
-    ],
-)
-def test_column_is_not_erased_when_a_log_file_contains_its_data(found: dict[str, Any]) -> None:
-    column = only(folder(log_files=(logged(**{"kind": COMMIT, **found}),)))
-
-    numbers = (column.commits, column.checkpoints, column.other_log_files, column.unknown_log_files)
-    assert sum(numbers) == 1
-    assert not column.gone
-    assert column.steps
-
-
-def test_names_are_not_counted_as_data() -> None:
-    named = logged(COMMIT, schemas=(json.dumps(BOTH.schema),), texts=("ab = 1", "c > 2"))
-    default = table({"a": "1 a", "b": {"column": "2 b", "metadata": {"CURRENT_DEFAULT": "'x'"}}})
-    with_default = logged(COMMIT, schemas=(json.dumps(default.schema),))
-
-    assert only(folder(log_files=(named,))).gone
-    assert not only(folder(log_files=(with_default,))).gone
-
-
-def test_statistics_of_live_files_are_counted() -> None:
-    column = only(folder(files=(data(LIVE, "a", num_files=2, statistics=(("b",),)),)))
-
-    assert (column.live_files.num_files, column.live_statistics) == (0, 2)
-    assert [step for step, _ in statements(column)] == ["REWRITE", "LOG CLEANUP"]
-
-
-def test_no_column_is_erased_when_a_file_is_unreadable() -> None:
-    broken = data(LIVE, columns=None, problem="its footer is encrypted")
-    column = only(folder(files=(broken,)))
-
-    assert (column.unknown_files, column.gone) == (FileCount(1, 10), False)
-    assert [step for step, _ in statements(column)] == ["REWRITE", "VACUUM"]
-
-
-def test_unreadable_file_has_a_row_when_no_column_was_dropped() -> None:
-    untouched = log(("CREATE TABLE", BOTH))
-    row = only(folder(untouched, files=(data(UNTRACKED, columns=None, problem="no footer"),)))
-
-    assert (row.path, row.physical_path, row.gone) == (None, None, False)
-    assert row.unknown_files == FileCount(1, 10)
-    assert paths(folder(untouched, files=(data(LIVE, "a", "b"),))) == []
-
-
-@pytest.mark.parametrize("kind", [REMOVED, CHANGE_DATA, UNTRACKED])
-def test_missing_file_contains_no_data(kind: str) -> None:
-    assert only(folder(files=(data(kind, columns=None, problem=MISSING),))).gone
-
-
-def test_missing_live_file_is_unknown_and_must_be_restored_before_a_purge() -> None:
-    missing = data(LIVE, columns=None, problem=MISSING)
-
-    column = only(folder(files=(missing,)))
-    with_data = only(folder(files=(missing, data(LIVE, "a", "b"))))
-
-    assert (column.gone, column.unknown_files) == (False, FileCount(1, 10))
-    assert statements(column) == [("BY HAND", None)]
-    assert "Restore" in column.steps[0].statement
-    assert [step for step, _ in statements(with_data)] == ["BY HAND", "VACUUM"]
-    of_source = data(LIVE, columns=None, problem=MISSING, source="file:/source")
-    steps = statements(only(folder(files=(of_source,))))
-    assert [step for step, _ in steps] == ["BY HAND", "SOURCE"]
-
-
-def test_renamed_column_has_its_former_paths() -> None:
-    renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
-    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", renamed), ("DROP COLUMNS", ONE))
-    column = only(folder(whole, files=(data(LIVE, "b"),)))
-
-    assert (column.path, column.former_paths, column.physical_path) == ("c", ("b",), "b")
-    assert column.versions == 2
-    assert column.live_files.num_files == 1
-
-
-def nested(**fields: str) -> TableMetadata:
-    inner = {"column": "1 s", "array": fields}
-    return table({"s": inner}, "name", "true")
-
-
-def test_column_in_array_of_structs_is_found_and_elements_are_not_columns() -> None:
-    whole = log(("CREATE TABLE", nested(x="2 x", y="3 y")), ("DROP COLUMNS", nested(x="2 x")))
-    file = data(LIVE, "s", ("s", "element"), ("s", "element", "x"), ("s", "element", "y"))
-    column = only(folder(whole, files=(file,)))
-
-    assert (column.path, column.live_files.num_files) == ("s.element.y", 1)
-
-
-def test_column_is_found_when_the_list_has_a_nonstandard_layout() -> None:
-    whole = log(("CREATE TABLE", nested(x="2 x", y="3 y")), ("DROP COLUMNS", nested(x="2 x")))
-    file = data(LIVE, "s", ("s", "x"), ("s", "y"))
-
-    assert paths(folder(whole, files=(file,))) == [("s.element.y", "s.element.y", False)]
-
-
-def test_column_with_a_name_of_deltas_internal_columns_is_found() -> None:
-    called = table({"a": "1 a", "_row-id-col-1": "2 _row-id-col-1"}, "name", "false")
-    whole = log(("CREATE TABLE", called), ("DROP COLUMNS", ONE))
-
-    assert not only(folder(whole, files=(data(LIVE, "a", "_row-id-col-1"),))).gone
-
-
-def test_unknown_column_has_a_row_by_its_topmost_path() -> None:
-    file = data(LIVE, "a", "col-1", ("col-1", "x"), "_change_type", added_under=None)
-
-    assert paths(folder(log(("CREATE TABLE", ONE)), files=(file,))) == [(None, "`col-1`", False)]
-
-
-def test_column_dropped_before_the_log_begins_is_found_by_its_files() -> None:
-    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("SET TBLPROPERTIES", ONE))
-    cut = cleaned_up(whole, 2)
-
-    assert paths(folder(cut)) == []
-    assert paths(folder(cut, files=(data(LIVE, "b", added_under=None),))) == [(None, "b", False)]
-
-
-def test_name_belongs_to_the_column_that_had_it_when_the_file_was_written() -> None:
-    plain = [table({"a": "", "b": ""}), table({"a": ""}), table({"a": "", "b": ""})]
-    whole = log(*(("CREATE OR REPLACE TABLE", each) for each in plain))
-    old, new = data(REMOVED, "b", added_under=0), data(LIVE, "b", added_under=2)
-
-    column = only(folder(whole, files=(old, new)))
-    assert (column.removed_files.num_files, column.live_files.num_files) == (1, 0)
-    assert only(folder(whole, files=(new,))).gone
-    unknown = only(folder(whole, files=(replace(old, added_under=None),)))
-    assert unknown.removed_files.num_files == 1
-
-
-def test_file_older_than_the_log_contains_no_later_column() -> None:
-    both, one = table({"a": "", "b": ""}), table({"a": ""})
-    whole = log(*(("CREATE OR REPLACE TABLE", each) for each in (both, one, both, one)))
-    older = dropped_columns(folder(whole, files=(data(REMOVED, "b", added_under=None),)))
-    of_any_time = dropped_columns(folder(whole, files=(data(UNTRACKED, "b", added_under=None),)))
-
-    assert [(row.version, row.gone) for row in older] == [(3, True), (1, False)]
-    assert [(row.version, row.gone) for row in of_any_time] == [(3, False), (1, False)]
-
-
-def test_later_column_hides_no_column_from_before_the_log() -> None:
-    one, both = table({"a": ""}), table({"a": "", "b": ""})
-    whole = log(*(("WRITE", each) for each in (both, one, one, both)))
-    cut = cleaned_up(whole, 2)
-
-    for kind in (REMOVED, UNTRACKED, CHANGE_DATA):
-        found = folder(cut, files=(data(kind, "b", added_under=None),))
-        assert paths(found) == [(None, "b", False)], kind
-    before = logged(COMMIT, version=1, under=None, statistics=(("b",),))
-    assert paths(folder(cut, log_files=(before,))) == [(None, "b", False)]
-    # The whole log contains every former column.
-    of_any_time = (data(UNTRACKED, "b", added_under=None),)
-    assert paths(folder(log(("WRITE", one), ("WRITE", both)), files=of_any_time)) == []
-
-
-def test_random_physical_name_belongs_to_one_column() -> None:
-    name = "col-3f2a91d4-0c11-4a5e-8a53-1f6f3fbd0c44"
-    later = table({"a": "1 a", "b": f"2 {name}"}, "name", "true")
-    cut = cleaned_up(log(("CREATE TABLE", ONE), ("DROP COLUMNS", ONE), ("ADD COLUMNS", later)), 1)
-
-    assert paths(folder(cut, files=(data(UNTRACKED, name, added_under=None),))) == []
-
-
-def test_field_from_before_the_log_is_found_when_its_struct_has_another_type_now() -> None:
-    field = data(REMOVED, ("b",), ("b", "c"), added_under=None)
-
-    assert paths(folder(log(("WRITE", table({"b": ""}))), files=(field,))) == [(None, "b.c", False)]
-
-
-def test_field_from_before_the_log_is_found_when_its_struct_is_a_variant_now() -> None:
-    field = data(REMOVED, ("b",), ("b", "c"), ("b", "typed_value"), added_under=None)
-    variant = table({"b": {"column": "", "type": "variant"}})
-
-    assert paths(folder(log(("WRITE", variant)), files=(field,))) == [(None, "b.c", False)]
-
-
-def test_texts_of_commits_older_than_every_schema_are_unknown() -> None:
-    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
-    before = logged(COMMIT, version=1, under=None, texts=("(b#2 = 'x')",))
-    since = logged(COMMIT, version=2, under=None, texts=("(a#1 = 'x')",))
-
-    row = only(folder(cleaned_up(whole, 2), log_files=(before, since)))
-
-    assert (row.path, row.unknown_log_files, row.gone) == (None, 1, False)
-    assert [step for step, _ in statements(row)] == ["LOG CLEANUP"]
-
-
-def test_checkpoint_may_contain_removed_files_of_any_earlier_time() -> None:
-    both, one = table({"a": "", "b": ""}), table({"a": ""})
-    whole = log(*(("WRITE", each) for each in (both, one, both)))
-    checkpoint = logged(CHECKPOINT, version=2, under=2, partition_columns=("b",))
-
-    (dropped,) = dropped_columns(folder(whole, log_files=(checkpoint,)))
-    assert (dropped.version, dropped.checkpoints, dropped.gone) == (1, 1, False)
-
-
-@pytest.mark.parametrize("name", ['a"b', "a\\b", "a`b", "größe"])
-def test_names_are_found_in_json_and_sql(name: str) -> None:
-    both = table({"a": "1 a", name: "2 col-5d2c"}, "name", "true")
-    whole = log(("CREATE TABLE", both), ("DROP COLUMNS", ONE))
-    condition = f"({name} = 'x')"
-    written = {
-        "json": json.dumps(condition),
-        "json of other letters": json.dumps(condition, ensure_ascii=False),
-        "sql": f"`{name.replace('`', '``')}` = 'x'",
+from tests.unit.tables import table
+
+HAD = table({"a": "1 a", "ssn": "2 ssn"}, "name", "false")
+RENAMED = table({"a": "1 a", "tax": "2 ssn"}, "name", "true")
+ONE = table({"a": "1 a"}, "name", "true")
+AGAIN = table({"a": "1 a", "ssn": "3 col-x"}, "name", "true")
+PLAIN = table({"a": "", "ssn": ""})
+
+DROPPED = log(("CREATE TABLE", HAD), ("DROP COLUMNS", ONE), ("ADD COLUMNS", AGAIN), ("SET", AGAIN))
+GONE = log(("CREATE TABLE", HAD), ("DROP COLUMNS", ONE), ("SET", ONE), ("SET", ONE))
+
+
+def files(*paths: str, kind: str = LIVE, ids: tuple[int | None, ...] = (), **facts: Any) -> Any:
+    ids = ids or (None,) * len(paths)
+    columns = tuple(
+        ParquetColumn(tuple(path.split(".")), id) for path, id in zip(paths, ids, strict=True)
+    )
+    return FileGroup("f", 1, 10, kind=kind, columns=columns, **facts)
+
+
+def verdict(
+    of: TableLog,
+    *groups: FileGroup,
+    column: str | None = "ssn",
+    checked: CheckedTable | None = None,
+    **facts: Any,
+) -> ColumnVerdict:
+    known: dict[str, Any] = {
+        "moment": Moment(1, 1000),
+        "other_tables": (),
+        "log_files": FileCount(4, 40),
+        "older_log_files": FileCount(),
+        "unknown_log_files": (),
+        "tombstones": 0,
+        "older_tombstones": 0,
+        "cleanable_from": 0,
+        **facts,
     }
-
-    for text in written.values():
-        column = only(folder(whole, log_files=(logged(COMMIT, texts=(text,)),)))
-        assert (column.commits, column.gone) == (1, False), text
-
-
-def test_expression_of_another_column_may_contain_a_dropped_column() -> None:
-    field = {"name": "a", "type": "boolean", "nullable": True}
-    field["metadata"] = {"delta.generationExpression": "b = 'x'"}
-    text = json.dumps({"type": "struct", "fields": [field]})
-
-    column = only(folder(log_files=(logged(COMMIT, schemas=(text,)),)))
-
-    assert (column.commits, column.gone) == (1, False)
-
-
-def test_column_is_not_dropped_when_restore_restored_it() -> None:
-    back = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("RESTORE", BOTH))
-
-    assert paths(folder(back, files=(data(LIVE, "a", "b"),))) == []
-    steps = [("DROP COLUMNS", ONE), ("RESTORE", BOTH), ("DROP COLUMNS", ONE)]
-    column = only(folder(log(("CREATE TABLE", BOTH), *steps)))
-    assert (column.version, column.versions) == (3, 2)
-    assert (column.first_version, column.last_version) == (0, 2)
-
-
-def test_ambiguous_restored_column_hides_no_dropped_column() -> None:
-    both, one = table({"a": "", "b": ""}), table({"a": ""})
-    twice = [("WRITE", each) for each in (both, one, both, one)]
-    removed = (data(REMOVED, "b", added_under=0), data(REMOVED, "b", added_under=2))
-
-    found = dropped_columns(folder(log(*twice, ("RESTORE", both)), files=removed))
-    assert [(row.version, row.removed_files.num_files) for row in found] == [(3, 1), (1, 1)]
-    found = dropped_columns(folder(log(*twice[:2], ("WRITE", both)), files=removed[:1]))
-    assert [(row.version, row.removed_files.num_files) for row in found] == [(1, 1)]
-    assert paths(folder(log(*twice[:2], ("RESTORE", both)), files=removed[:1])) == []
-
-
-@pytest.mark.parametrize("mode", ["none", "name"])
-def test_column_of_a_clone_is_not_the_dropped_column(mode: str) -> None:
-    keys = {"none": "", "name": "2 b"}[mode]
-    both = table({"a": "1 a" if keys else "", "b": keys}, mode, "false" if keys else None)
-    one = table({"a": "1 a" if keys else ""}, mode, "true" if keys else None)
-    whole = log(("CREATE TABLE", both), ("DROP COLUMNS", one), ("CLONE", both))
-
-    column = only(folder(whole, files=(data(REMOVED, "b"),)))
-
-    assert (column.version, column.removed_files.num_files) == (1, 1)
-
-
-def test_dropped_column_is_not_restored_when_ids_are_assigned_again() -> None:
-    """Delta assigns ids from 1 again when column mapping is removed and enabled again."""
-    plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
-    steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
-    again = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
-
-    column = only(folder(again, files=(data(REMOVED, "b"),)))
-
-    assert (column.version, column.removed_files.num_files) == (1, 1)
-    assert paths(folder(log(*steps, ("RESTORE", BOTH)), files=(data(LIVE, "b"),))) == []
-
-
-def test_restore_of_a_name_that_two_dropped_columns_had_continues_neither() -> None:
-    """Both columns were called `b` once. Either may be restored, so both are listed as dropped."""
-    added_again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
-    plain = table({"a": "", "b": ""})
-    mapped_again = table({"a": "1 a", "b": "2 b"}, "name", "true")
-    renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
-    whole = log(
-        ("CREATE TABLE", BOTH),
-        ("DROP COLUMNS", ONE),
-        ("ADD COLUMNS", added_again),
-        ("REMOVE COLUMN MAPPING", plain),
-        ("SET TBLPROPERTIES", mapped_again),
-        ("RENAME COLUMN", renamed),
-        ("RESTORE", plain),
+    return column_verdict(
+        TableFolder(
+            name="t",
+            log=TableLog(**{**vars(of), "files": groups or (files("a"),)}),
+            location="/t",
+            asked=Asked(column, checked),
+            now=10_000,
+            deleted_file_retention=100,
+            log_retention=1000,
+            cleans_up_log=True,
+            **known,
+        )
     )
 
-    found = dropped_columns(folder(whole, files=(data(REMOVED, "b", added_under=0),)))
 
-    assert [(row.version, row.gone) for row in found] == [(6, True), (1, False)]
+class TestMoment:
+    def test_begins_at_the_newest_drop(self) -> None:
+        assert erasure_start(DROPPED, None) == ErasureStart(1, None, 1, 1000)
 
+    def test_begins_with_the_log_if_no_drop_is_known(self) -> None:
+        whole = log(("CREATE TABLE", HAD), ("SET", HAD))
+        assert erasure_start(whole, None) == ErasureStart(0, None, -1, 0)
+        assert erasure_start(cleaned_up(GONE, 2), None) == ErasureStart(2, None, 1, 0)
 
-def test_restore_to_a_version_before_the_log_continues_no_dropped_column() -> None:
-    """The restored `b` may be another column, so the `b` dropped at version 3 is listed."""
-    one, both = table({"a": ""}), table({"a": "", "b": ""})
-    steps = (("WRITE", both), ("WRITE", one), ("WRITE", both), ("WRITE", one), ("RESTORE", both))
+    def test_continues_a_certificate_while_the_log_has_every_version_since(self) -> None:
+        known = CheckedTable(None, version=2, moment_version=1, moment_time=5)
+        for of in (GONE, cleaned_up(GONE, 2), cleaned_up(GONE, 3)):
+            assert erasure_start(of, known) == ErasureStart(3, 2, 1, 5)
 
-    (row,) = dropped_columns(
-        folder(cleaned_up(log(*steps), 2), files=(data(REMOVED, "b", added_under=2),))
+    @pytest.mark.parametrize(
+        ("of", "known"),
+        [
+            (cleaned_up(GONE, 3), CheckedTable(None, 1, 1, 5)),  # version 2 is missing
+            (GONE, CheckedTable("other", 2, 1, 5)),
+            (GONE, CheckedTable(None, 9, 1, 5)),
+            (GONE, CheckedTable(None, 2)),  # its live files were not clean
+            (GONE, CheckedTable(None, 0, 0, 5)),  # a column was dropped since
+        ],
     )
-
-    assert (row.version, row.removed_files.num_files) == (3, 1)
-
-
-def test_later_name_of_a_column_hides_no_earlier_column() -> None:
-    three = table({"a": "1 a", "b": "2 b", "c": "3 c"}, "name", "false")
-    two = table({"a": "1 a", "b": "2 b"}, "name", "true")
-    renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
-    steps = (("CREATE TABLE", three), ("DROP COLUMNS", two), ("RENAME COLUMN", renamed))
-    whole = log(*steps, ("REMOVE COLUMN MAPPING", table({"a": "", "c": ""})))
-    older = data(REMOVED, "c", added_under=None)
-
-    assert paths(folder(cleaned_up(whole, 1), files=(older,))) == [(None, "c", False)]
+    def test_begins_anew_otherwise(self, of: TableLog, known: CheckedTable) -> None:
+        assert erasure_start(of, known) == erasure_start(of, None)
 
 
-def test_field_id_decides_in_mode_id() -> None:
-    by_id = (table({"a": "1 a", "b": "2 b"}, "id", "true"), table({"a": "1 a"}, "id", "true"))
-    whole = log(("CREATE TABLE", by_id[0]), ("DROP COLUMNS", by_id[1]))
-    foreign = (ParquetColumn(("x",), 1), ParquetColumn(("y",), 2))
+class TestVerdict:
+    def test_is_erased_if_nothing_remains(self) -> None:
+        found = verdict(GONE)
+        assert (found.verdict, found.moment_version, found.had) == ("ERASED", 1, True)
 
-    assert paths(folder(whole, files=(data(LIVE, columns=foreign),))) == [("b", "b", False)]
-    misnamed = (ParquetColumn(("b",), 1),)
-    assert only(folder(whole, files=(data(LIVE, columns=misnamed),))).gone
-    # The writer of an untracked file may have its own field ids.
-    strange = data(UNTRACKED, columns=(ParquetColumn(("z",), 1),), added_under=None)
-    assert ("z", False) in [row[1:] for row in paths(folder(whole, files=(strange,)))]
+    @pytest.mark.parametrize(
+        ("group", "facts", "place", "step"),
+        [
+            (files("a", "ssn"), {}, "live files", "PURGE"),
+            (files("a", "ssn", source="/s"), {}, "source files", "SOURCE"),
+            (files("a", folders=("ssn",)), {}, "live files", "REWRITE"),
+            (files("a", partition_columns=("ssn",)), {}, "live files", "REWRITE"),
+            (files("a", kind=REMOVED, is_older=True), {}, "older files", "VACUUM"),
+            (files("ssn", kind="untracked"), {}, "older files", "VACUUM"),
+            (files("ssn", kind="changeData"), {}, "change data", "VACUUM"),
+            (files(kind="vectors", is_older=True), {}, "vectors", "VACUUM"),
+            (files("ssn", kind=REMOVED, is_hidden=True), {}, "hidden files", "BY HAND"),
+            (files("ssn", kind=REMOVED), {"other_tables": ("/t/n",)}, "older files", "BY HAND"),
+            (files("a"), {"older_log_files": FileCount(1, 2)}, "log", "LOG CLEANUP"),
+            (files("a"), {"older_tombstones": 1}, "tombstones", "LOG CLEANUP"),
+        ],
+    )
+    def test_names_each_place_and_its_step(
+        self, group: FileGroup, facts: dict[str, Any], place: str, step: str
+    ) -> None:
+        found = verdict(GONE, group, **facts)
+
+        assert found.verdict == "STILL_PRESENT"
+        (row,) = [each for each in found.places if each.place == place]
+        assert (row.num_files, row.step) == (1, step)
+
+    @pytest.mark.parametrize("kind", [LIVE, REMOVED])
+    def test_is_unknown_if_a_file_cannot_be_read(self, kind: str) -> None:
+        unread = FileGroup("f", 1, 10, kind=kind, problem="missing")
+        found = verdict(GONE, unread)
+        assert found.verdict == verdict(GONE, unknown_log_files=("x",)).verdict == "UNKNOWN"
+        assert (found.moment_version is None) == (kind == LIVE)
+
+    def test_counts_every_other_file_until_live_files_are_clean(self) -> None:
+        found = verdict(GONE, files("ssn"), files("a", kind=REMOVED))
+        left = {each.place: each.num_files for each in found.places if each.num_files}
+        assert left == {"live files": 1, "older files": 1, "log": 4}
+        assert found.moment_version is None
+
+    def test_moment_is_now_if_a_dropped_column_came_after_it(self) -> None:
+        assert verdict(GONE, files("ssn", kind="untracked")).moment_version == GONE.last_version
+
+    @pytest.mark.parametrize(
+        "of",
+        [
+            log(("CREATE TABLE", HAD)),
+            log(("CREATE TABLE", HAD), ("RENAME COLUMN", RENAMED)),
+            cleaned_up(log(("CREATE TABLE", HAD), ("RENAME COLUMN", RENAMED)), 1),  # in files
+            log(
+                ("CREATE TABLE", HAD),
+                ("RENAME COLUMN", RENAMED),
+                ("DROP COLUMNS", ONE),
+                ("RESTORE", RENAMED),
+            ),
+        ],
+    )
+    def test_is_live_under_any_name(self, of: TableLog) -> None:
+        assert verdict(of, files("a", "ssn")).verdict == "LIVE"
+        assert verdict(of, files("a", "ssn"), column="a").verdict == "LIVE"
+
+    def test_is_live_as_an_earlier_certificate_found(self) -> None:
+        of = log(("CREATE TABLE", table({"a": "1 a", "x": "2 y"}, "name", "true")))
+        for live in (LiveColumn("ssn", "z", 2), LiveColumn("ssn", "y", None)):
+            known = CheckedTable(None, 0, 0, 5, live=(live,))
+            assert verdict(of, files("a", "y"), checked=known).verdict == "LIVE"
+
+    def test_is_never_had_only_if_the_log_has_every_version(self) -> None:
+        for of, expected in ((GONE, "NEVER_HAD"), (cleaned_up(GONE, 2), "UNKNOWN")):
+            assert verdict(of, column="other").verdict == expected
+        # A file has the column of an earlier version, or one of no version.
+        assert verdict(GONE, files("a", "ssn"), column="other").verdict == "NEVER_HAD"
+        assert verdict(GONE, files("a", "xyz"), column="other").verdict == "STILL_PRESENT"
+        assert verdict(log(("CREATE TABLE", ONE)), column=None).verdict == "NEVER_HAD"
+
+    def test_stays_unknown_if_a_certificate_knew_nothing(self) -> None:
+        of = cleaned_up(GONE, 3)
+        for known, expected in (
+            (CheckedTable(None, 3, 1, 5), "UNKNOWN"),
+            (CheckedTable(None, 3, 1, 5, known=True), "ERASED"),
+            (CheckedTable(None, 3, 1, 5, had=True), "ERASED"),
+            (CheckedTable(None, 1, 1, 5, had=True, known=True), "UNKNOWN"),
+        ):
+            assert verdict(of, checked=known).verdict == expected
+
+    def test_is_erased_for_every_dropped_column_if_the_log_begins_later(self) -> None:
+        assert verdict(cleaned_up(GONE, 2), column=None).verdict == "ERASED"
+
+    def test_steps_wait_for_the_retention_periods(self) -> None:
+        found = verdict(GONE, files("a", kind=REMOVED, is_older=True), older_tombstones=1)
+        steps = {each.step: each.earliest for each in found.places if each.step}
+        assert steps == {"VACUUM": None, "LOG CLEANUP": 86_401_000}
+        found = verdict(GONE, files("ssn", kind="untracked"))
+        assert [each.earliest for each in found.places if each.step] == [10_101]
 
 
-def test_field_id_is_ignored_in_mode_name() -> None:
-    by_name = table({"a": "1 a", "b": "2 b"}, "name", "false")
-    whole = log(("ADD COLUMNS", by_name), ("RESTORE", table({"a": "1 a"}, "id", "true")))
-    older = data(REMOVED, columns=(ParquetColumn(("c",), 2),), added_under=None)
+class TestFileColumns:
+    """Compares paths and ids with a schema; nested columns too."""
 
-    found = paths(folder(cleaned_up(whole, 0), files=(older,)))
+    @pytest.mark.parametrize(
+        ("mode", "file", "foreign"),
+        [
+            ("name", files("A", "S", "s.x", ids=(1, 2, 3)), []),
+            ("name", files("a", "s.y"), ["s.y"]),
+            ("name", files("a", ids=(7,)), ["a"]),  # a dropped column of the name
+            ("none", files("a", ids=(7,)), []),
+            ("id", files("q", "w", "w.e", ids=(1, 2, 3)), []),
+            ("id", files("a", ids=(7,)), ["a"]),
+            ("id", files("a"), ["a"]),
+            ("name", files("l", "l.element", "l.element.z"), []),
+            ("id", files("q", "q.element", "q.element.e", ids=(4, None, 5)), []),
+            ("id", files("q", "q.element", "q.element.e", ids=(4, None, 9)), ["q.element.e"]),
+            ("name", files("v", "v.metadata", "v.value"), []),
+            ("name", files("a", "a.b"), ["a.b"]),
+            ("name", files("_change_type", "_row-id-col-1"), []),
+        ],
+    )
+    def test_foreign_columns_are_found(self, mode: str, file: FileGroup, foreign: Any) -> None:
+        columns: dict[str, Any] = {
+            "a": "1 a",
+            "s": {"column": "2 s", "struct": {"x": "3 x"}},
+            "l": {"column": "4 l", "array": {"z": "5 z"}},
+            "v": {"column": "6 v", "type": "variant"},
+        }
+        found = states(log(("CREATE TABLE", table(columns, mode, "true"))))
 
-    assert (None, "c", False) in found
+        paths = FileColumns(found[-1], found).foreign(file)
 
-
-def test_source_files_of_a_clone_are_named_and_not_counted() -> None:
-    column = only(folder(files=(data(LIVE, "b", source="file:/source"),)))
-
-    assert (column.live_files, column.source_files) == (FileCount(), ("file:/source",))
-    assert [step for step, _ in statements(column)] == ["PURGE", "SOURCE"]
-
-
-class TestSteps:
-    def test_live_files_need_all_three_steps_and_retention_counts_from_now(self) -> None:
-        column = only(folder(files=(data(LIVE, "b", statistics=(("b",),)),)))
-
-        assert statements(column) == [
-            ("PURGE", None),
-            ("VACUUM", NOW + WEEK + 1),
-            ("LOG CLEANUP", 101 * DAY + MONTH),
-        ]
-        assert column.steps[0].statement == "REORG TABLE t APPLY (PURGE)"
-
-    @pytest.mark.parametrize("feature", ["catalogManaged", "catalogOwned-preview"])
-    def test_catalog_deletes_files_of_a_managed_table(self, feature: str) -> None:
-        managed = log(("CREATE TABLE", BOTH, (*TRACKED, feature)), ("DROP", ONE, (feature,)))
-        column = only(folder(managed, files=(data(LIVE, "a", "b"), data(REMOVED, "b"))))
-
-        assert [(step.step, step.by_catalog) for step in column.steps] == [
-            ("REWRITE", False),
-            ("VACUUM", True),
-        ]
-        assert column.steps[1].earliest == NOW + WEEK + 1
-        assert "VACUUM t" not in column.steps[1].statement
-
-    def test_vacuum_waits_for_the_last_removed_file(self) -> None:
-        files = (
-            data(REMOVED, "b", removable_from=NOW - WEEK),
-            data(CHANGE_DATA, "b", removable_from=NOW - DAY),
-            data(REMOVED, "a", removable_from=NOW),
-        )
-
-        assert statements(only(folder(files=files))) == [("VACUUM", NOW - DAY + WEEK + 1)]
-        assert statements(only(folder(files=files[:1]))) == [("VACUUM", NOW + 1)]
-        past = data(REMOVED, "b", removable_from=NOW - 2 * WEEK)
-        assert statements(only(folder(files=(past,)))) == [("VACUUM", None)]
-
-    def test_hidden_files_are_deleted_by_hand(self) -> None:
-        hidden = data(UNTRACKED, "b", is_hidden=True)
-
-        assert statements(only(folder(files=(hidden,)))) == [("BY HAND", None)]
-
-    def test_log_cleanup_waits_whole_days_for_a_boundary(self) -> None:
-        files = (logged(COMMIT, version=3, statistics=(("b",),)),)
-        boundaries = (CleanupBoundary(3, 1), CleanupBoundary(9, 90 * DAY + 1))
-        later = CleanupBoundary(20, NOW)
-
-        column = only(folder(log_files=files, boundaries=(*boundaries, later)))
-        assert statements(column) == [("LOG CLEANUP", 91 * DAY + MONTH)]
-        without = only(folder(log_files=files, boundaries=(boundaries[0],)))
-        assert statements(without) == [("LOG CLEANUP", 101 * DAY + MONTH)]
-
-    def test_log_cleanup_has_no_time_when_disabled(self) -> None:
-        files = (logged(COMMIT, statistics=(("b",),)),)
-        (step,) = only(folder(log_files=files, cleans_up_log=False)).steps
-
-        assert (step.step, step.earliest) == ("LOG CLEANUP", None)
-        assert "delta.enableExpiredLogCleanup" in step.statement
-
-    def test_log_cleanup_keeps_other_files(self) -> None:
-        compaction = logged(OTHER, statistics=(("b",),))
-
-        assert statements(only(folder(log_files=(compaction,)))) == [("BY HAND", None)]
-
-    def test_rewrite_replaces_purge_when_table_is_unmapped(self) -> None:
-        whole = log(
-            ("CREATE TABLE", table({"a": "", "b": ""})), ("REPLACE TABLE", table({"a": ""}))
-        )
-        column = only(folder(whole, files=(data(LIVE, "b"),)))
-
-        assert [step for step, _ in statements(column)] == ["REWRITE", "VACUUM"]
-
-
-def test_log_without_states_has_no_rows() -> None:
-    assert dropped_columns(folder(TableLog("t", -1))) == ()
+        assert sorted(".".join(path) for path in paths) == foreign

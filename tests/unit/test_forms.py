@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -15,21 +15,19 @@ from spark_ext import (
     ColumnChange,
     ColumnMappingStatus,
     DroppedColumns,
-    ErasureReport,
     Finding,
     FlagChange,
     LakehouseReport,
     NameAlignment,
     Survey,
     SurveyedTable,
-    TableErasure,
     TableResult,
 )
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
 from spark_ext.auditing.findings import DAMAGE, RISK
-from spark_ext.lakehouse.erasure_results import VERDICTS
 from spark_ext.lakehouse.results import OUTCOMES
+from spark_ext.model.dropped import VERDICTS
 from spark_ext.model.metadata import FileCount, TableFacts
 from spark_ext.removal.stages import (
     BLOCKED,
@@ -223,15 +221,20 @@ class TestAlignment:
 
 ODD = "<b>\n"
 UNREADABLE = SurveyedTable(ODD, error=ODD)
-ERASURES = ErasureReport(
-    column=ODD, tables=(TableErasure(table=ODD, error=ODD, message=ODD),), version="1.0"
-)
+ERASURE = DroppedColumns(ODD, error=ODD, message=ODD)
 RESULTS: dict[str, Rendered] = {
     "alignment": TestAlignment.ALIGNMENT,
     "audit": AuditResult(ODD, (Finding(3, "c", ODD, ODD, ODD, ODD),)),
-    "certificate of erasure": Certificate(report=ERASURES, time=TIME),
-    "dropped columns": DroppedColumns(ODD, ()),
-    "erasure": ERASURES,
+    "certificate": Certificate(
+        column=ODD,
+        where=(ODD,),
+        filters=(ODD,),
+        tables=(ERASURE,),
+        num_views=1,
+        time=datetime.now(timezone.utc),
+        version="1",
+    ),
+    "dropped columns": ERASURE,
     "lakehouse": LakehouseReport(
         ODD, (ODD,), (TableResult(table=ODD, outcome="FAILED", message=ODD),)
     ),

@@ -11,6 +11,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,10 @@ import pytest
 
 from spark_ext import (
     Certificate,
-    ErasureReport,
+    DroppedColumns,
     LakehouseInterrupted,
     LakehouseProgress,
     LakehouseReport,
-    TableErasure,
     TableResult,
 )
 from spark_ext.__main__ import main
@@ -41,7 +41,15 @@ REPORT = LakehouseReport(
         for number in range(MANY)
     ),
 )
-ERASURES = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
+ERASURES = Certificate(
+    column="ssn",
+    where=("sales",),
+    filters=(),
+    tables=(DroppedColumns("t", error="E", message="m"),),
+    num_views=0,
+    time=datetime.now(timezone.utc),
+    version="1",
+)
 
 
 # Arguments.
@@ -276,7 +284,7 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
             assert file.exists()
             return super().write(text)
 
-    def dropped_columns(*where: object, **options: object) -> ErasureReport:
+    def dropped_columns(*where: object, **options: object) -> Certificate:
         if error is not None:
             error.report = ERASURES  # type: ignore[attr-defined]
             raise error
@@ -311,8 +319,8 @@ def test_file_that_cannot_be_written_is_deleted_and_the_earlier_one_is_kept(
     assert file.read_text() == "an earlier report"
     with pytest.raises(InvalidFileNameError, match="\\.csv, \\.html"):
         REPORT.write(tmp_path / "out.xlsx")
-    with pytest.raises(InvalidFileNameError, match="\\.html, \\.json"):
-        Certificate.of(ERASURES).write(tmp_path / "out.csv")
+    with pytest.raises(InvalidFileNameError, match="\\.json"):
+        ERASURES.write(tmp_path / "out.csv")
     assert [*tmp_path.iterdir()] == [file]
 
 

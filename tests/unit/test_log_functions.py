@@ -211,10 +211,10 @@ OF_FOLDER: dict[str, Any] = {
             "example": "f",
             "numFiles": 2,
             "sizeInBytes": 20,
-            "removableFrom": 995,
             "kind": "removed",
             "source": None,
             "isHidden": False,
+            "isOlder": True,
             "addedUnder": 0,
             "partitionColumns": [],
             "folders": [],
@@ -228,27 +228,35 @@ OF_FOLDER: dict[str, Any] = {
 }
 FOLDER: dict[str, Any] = {
     "location": "/t",
-    "column": "S",
-    "starts": [{"version": 3, "time": 300, "actions": []}],
+    "asked": {"column": "S", "checked": None},
     "now": 1_000,
     "deletedFileRetention": 10,
     "logRetention": 20,
     "cleansUpLog": True,
-    "logFiles": [],
-    "boundaries": [{"version": 6, "time": 400}],
+    "moment": {"version": 4, "time": 995},
+    "otherTables": [],
+    "logFiles": {"numFiles": 3, "sizeInBytes": 30},
+    "olderLogFiles": {"numFiles": 0, "sizeInBytes": 0},
+    "unknownLogFiles": [],
+    "tombstones": 0,
+    "olderTombstones": 0,
+    "cleanableFrom": 400,
 }
 
 
-def test_dropped_column_has_a_row_with_its_steps() -> None:
+def test_dropped_columns_have_a_row_for_each_place() -> None:
     rows = answer("column_mapping_dropped", log=OF_FOLDER, folder=FOLDER)["rows"]
-
-    assert [(row["path"], row["physicalPath"], row["version"]) for row in rows] == [
-        ("s", "s", 4),
-        ("s.c", "s.c", 4),
-    ]
-    assert rows[0]["removedFiles"] == {"numFiles": 2, "sizeInBytes": 20}
-    step = {"step": "VACUUM", "statement": "VACUUM t", "earliest": 1_006, "byCatalog": False}
-    assert [row["steps"] for row in rows] == [[step], [step]]
+    (older,) = [row for row in rows if row["numFiles"]]
+    assert older == {
+        "place": "older files",
+        "numFiles": 2,
+        "sizeInBytes": 20,
+        "numListed": 2,
+        "paths": ["s"],
+        "step": "VACUUM",
+        "statement": "VACUUM t",
+        "earliest": 1_006,
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from spark_ext.erasure.moment import ErasureStart
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
-from spark_ext.log.folder import CleanupBoundary, LogFiles
+from spark_ext.log.folder import Moment
 from spark_ext.model.keys import ALIGNING
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.process import questions
@@ -98,6 +99,7 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
     ("wire/Question.java", "TableQuestion"): logs.TABLE_QUESTION,
     ("wire/Question.java", "Folder"): logs.FOLDER,
+    ("wire/Question.java", "ErasureStart"): logs.ERASURE_START,
     ("wire/Question.java", "Survey"): surveys.SURVEY,
     ("wire/Question.java", "AskedTable"): Shape(surveys.AskedTable),
     ("wire/TableMetadata.java", "TableMetadata"): messages.TABLE_METADATA,
@@ -108,8 +110,9 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("log/TableLog.java", "Commit"): logs.COMMIT,
     ("log/TableLog.java", "Summary"): logs.SUMMARY,
     ("log/FileGroup.java", "FileGroup"): Shape(FileGroup),
-    ("log/LogFiles.java", "LogFiles"): Shape(LogFiles),
-    ("log/CleanupBoundary.java", "CleanupBoundary"): Shape(CleanupBoundary),
+    ("log/Moment.java", "Moment"): Shape(Moment),
+    ("log/FileCount.java", "FileCount"): Shape(FileCount),
+    ("log/ErasureStart.java", "ErasureStart"): Shape(ErasureStart),
     ("parquet/FileColumn.java", "FileColumn"): Shape(ParquetColumn),
 }
 JSON_TYPES = {
@@ -120,6 +123,7 @@ JSON_TYPES = {
     "Integer": int,
     "Long": int,
     "List": list,
+    "JsonNode": dict,
     "Set": list,
 }
 

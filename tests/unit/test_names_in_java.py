@@ -20,7 +20,7 @@ KEY = re.compile(
 )
 # Prefixes, and a metadata domain that no rule reads.
 ONLY_IN_JAVA = {
-    *("delta.columnMapping.", "delta.enableIcebergCompat"),
+    "delta.enableIcebergCompat",
     *("delta.clustering", "delta.constraints."),
 }
 REPLACING = {
@@ -32,11 +32,15 @@ REPLACING = {
 @pytest.mark.parametrize(
     ("file", "pattern", "named"),
     [
-        ("log/ColumnMentions.java", OPERATION, {operations.DROP_COLUMNS}),
+        (
+            "log/TableReading.java",
+            OPERATION,
+            {operations.RESTORE, operations.CLONE, operations.CONVERT},
+        ),
         (
             "log/FileGroups.java",
             CONSTANT,
-            {actions.LIVE, actions.CHANGE_DATA, actions.UNTRACKED},
+            {actions.LIVE, actions.CHANGE_DATA, actions.UNTRACKED, actions.VECTORS},
         ),
         ("log/FileActions.java", KIND, {actions.LIVE, actions.CHANGE_DATA, actions.REMOVED}),
         ("log/DataFooter.java", CONSTANT, {actions.MISSING}),

@@ -10,32 +10,22 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_ext import Certificate, ErasureReport, LakehouseReport, TableErasure, TableResult
+from spark_ext import LakehouseReport, TableResult
 from spark_ext.__main__ import COMMANDS, main
 from spark_ext.cli import many_tables
-from spark_ext.lakehouse import calls, erasure
-from spark_ext.lakehouse.erasure_phases import ErasurePhases
+from spark_ext.lakehouse import calls
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
 from spark_ext.lakehouse.next_call import Call, NextCall
 from spark_ext.lakehouse.options import Options
-from spark_ext.model.dropped import ErasureStep
-from tests.unit.test_erasure_report import dropped, of
 
 LATER = datetime(2026, 11, 28, 7, 1, tzinfo=timezone(timedelta(hours=2)))
 CALL = Call(function="track", command="track", where=("sales",), options={"max_bytes": 500})
-DROPPED = Call(
-    function="dropped_columns",
-    command="dropped",
-    where=("sales", "/data/t"),
-    options={"column": "ssn", "previous": "old.json"},
-)
 
 
 # Texts.
@@ -137,7 +127,7 @@ def result(outcome: str, **facts: Any) -> TableResult:
     return TableResult(table=f"sales.{outcome}", outcome=outcome, **facts)
 
 
-def next_of(report: LakehouseReport | ErasureReport) -> NextCall:
+def next_of(report: LakehouseReport) -> NextCall:
     found = report.next_call
     assert found is not None
     return found
@@ -212,99 +202,6 @@ def test_complete_report_has_no_next_call() -> None:
     assert next(report.as_objects())["nextCall"] is None
 
 
-# Erasures.
-
-
-NOW = ErasureStep("PURGE", "REORG", None)
-SOON = ErasureStep("VACUUM", "VACUUM t", datetime(2026, 12, 4, 7, 0))
-CLEANUP = ErasureStep("LOG CLEANUP", "wait", datetime(2026, 12, 30))
-BY_HAND = ErasureStep("BY HAND", "delete", None)
-
-
-def present(*steps: ErasureStep) -> TableErasure:
-    return of("STILL_PRESENT", columns=(dropped("ssn", *steps),))
-
-
-@pytest.mark.parametrize(
-    ("tables", "facts", "words", "earliest", "applies"),
-    [
-        (
-            [present(NOW, SOON)],
-            {},
-            *("delete the data, and once more from 2026-12-04 07:00:00 on", None, True),
-        ),
-        ([present(NOW)], {}, "delete the data", None, True),
-        ([present(SOON)], {}, f"{AGAIN}, from 2026-12-04 07:00:00 on", SOON.earliest, True),
-        ([present(CLEANUP)], {}, f"{AGAIN}, from 2026-12-30 00:00:00 on", CLEANUP.earliest, False),
-        (
-            [present(BY_HAND)],
-            {},
-            *("do what the tables need, and then the same call again", None, False),
-        ),
-        (
-            [of("LIVE"), TableErasure(table="p", not_read="OTHER_FORMAT")],
-            {},
-            *("do what the tables need, and then the same call again", None, False),
-        ),
-        (
-            [TableErasure(table="u", error="E", message="m")],
-            {},
-            *("do what the tables need, and then the same call again", None, False),
-        ),
-        ([present(NOW)], {"interrupted": "SIGINT"}, AGAIN, None, False),
-        # The step has failed.
-        (
-            [present(NOW)],
-            {"call": DROPPED.with_options(apply=True)},
-            *("do what the tables need, and then the same call again", None, True),
-        ),
-    ],
-)
-def test_next_call_of_an_erasure_has_the_steps_and_their_date(
-    tmp_path: Path,
-    tables: list[TableErasure],
-    facts: dict[str, Any],
-    words: str,
-    earliest: datetime | None,
-    applies: bool,
-) -> None:
-    report = ErasureReport(
-        column="ssn", tables=tuple(tables), version="1", **{"call": DROPPED, **facts}
-    )
-
-    found = next_of(report)
-    file = tmp_path / "ssn.json"
-    Certificate.of(report).write(file)
-
-    applied = " --apply" if applies else ""
-    command = f"spark-ext dropped sales /data/t --column ssn --previous old.json{applied}"
-    assert (found.words, found.earliest, found.calls[0]) == (words, earliest, command)
-    assert f"Next, {words}:\n  {command}" in repr(report)
-    # The next call continues this certificate and not the earlier one.
-    certified = f"spark-ext dropped sales /data/t --column ssn{applied} --certificate {file}"
-    written = json.loads(file.read_text())["nextCall"]
-    assert (written["words"], written["calls"]) == (words, [certified])
-    at = None if earliest is None else earliest.astimezone()
-    assert written["earliest"] == (None if at is None else at.astimezone(timezone.utc).isoformat())
-    assert f"Next, {words}:\n  {command}" in repr(Certificate.of(report))
-
-
-@pytest.mark.parametrize(
-    "tables",
-    [
-        (of("ERASED"),),
-        (TableErasure(table="p", not_read="OTHER_FORMAT"),),
-        (),
-    ],
-)
-def test_erasure_without_anything_to_do_has_no_next_call(tables: tuple[TableErasure, ...]) -> None:
-    report = ErasureReport(column="ssn", tables=tables, version="1", call=DROPPED)
-
-    assert report.next_call is None
-    assert "Next" not in repr(report)
-    assert Certificate.of(report).as_object()["nextCall"] is None
-
-
 # Commands.
 
 
@@ -337,47 +234,3 @@ def test_command_prints_itself_as_the_next_call(
     assert capsys.readouterr().out.endswith(f"Next, {AGAIN}:\n  spark-ext {line}\n")
     (sums, _) = map(json.loads, file.read_text().splitlines())
     assert sums["nextCall"]["calls"] == [f"spark-ext {line}"]
-
-
-@pytest.mark.usefixtures("no_session")
-def test_command_of_an_erasure_prints_itself_with_its_certificate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "ssn.json"
-
-    def found(spark: Any, *where: str, column: str, **options: Any) -> ErasureReport:
-        call = Call(
-            function="dropped_columns", command="dropped", where=where, options={"column": column}
-        )
-        return ErasureReport(column=column, tables=(present(SOON),), version="1", call=call)
-
-    monkeypatch.setattr(erasure, "dropped_columns", found)
-
-    assert main(["dropped", "sales", "--column", "ssn", "--certificate", str(file)]) == 1
-
-    line = f"spark-ext dropped sales --column ssn --apply --certificate {file}"
-    assert capsys.readouterr().out.endswith(f"\n  {line}\n")
-    assert json.loads(file.read_text())["nextCall"]["calls"] == [line]
-
-
-def test_erasure_has_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure, "chosen_tables", lambda *_: [])
-    monkeypatch.setattr(ErasurePhases, "run", lambda *_, **__: None)
-    session: Any = SimpleNamespace()
-    certificate = Certificate.of(ErasureReport(column="ssn", tables=(), version="1"))
-
-    def call(**options: Any) -> Call | None:
-        return erasure.dropped_columns(
-            session, "sales", Path("t"), column="ssn", progress=None, **options
-        ).call
-
-    options = {"column": "ssn", "exclude": ("tmp",)}
-    expected = Call(
-        function="dropped_columns", command="dropped", where=("sales", "./t"), options=options
-    )
-    assert call(exclude="tmp") == expected
-    again = call(apply=True, previous=certificate)
-    assert again is not None
-    assert again.texts() == (
-        "spark_ext.dropped_columns(spark, 'sales', './t', column='ssn', apply=True, previous=...)",
-    )

@@ -4,19 +4,25 @@ package sparkext.log;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.security.AccessControlException;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** The files in a table's folder outside of {@code _delta_log}, and the empty folders. */
+/**
+ * The files in a table's folder outside of {@code _delta_log}, and empty folders of partitions.
+ * Folders of other tables, empty files and the checksums that Hadoop writes are omitted.
+ */
 final class DataFolder {
   /** The columns of {@link #rows}. */
   static final StructType SCHEMA =
@@ -27,10 +33,14 @@ final class DataFolder {
           .add("isFolder", DataTypes.BooleanType)
           .add("isHidden", DataTypes.BooleanType);
 
+  /** The length of a folder that the session may not list. */
+  static final long UNLISTED = -1;
+
   private final FileSystem storage;
   private final URI defaultStorage;
   private final Path root;
   private final List<Row> rows = new ArrayList<>();
+  private final List<String> otherTables = new ArrayList<>();
 
   DataFolder(Path table, Configuration configuration) throws IOException {
     storage = table.getFileSystem(configuration);
@@ -91,14 +101,19 @@ final class DataFolder {
     return uri.getScheme() + ":" + authority + uri.getRawPath();
   }
 
+  /** Returns the folders of other tables that {@link #rows} has found below this folder. */
+  List<String> otherTables() {
+    return otherTables;
+  }
+
   /**
-   * Lists the folder.
+   * Lists the folder. A folder that cannot be listed has a row with the length {@link #UNLISTED}.
    *
    * @param isHidden returns whether VACUUM ignores files and folders of a name
    */
   List<Row> rows(Predicate<String> isHidden) throws IOException {
     for (FileStatus each : storage.listStatus(root)) {
-      if (!each.getPath().getName().equals(LogFolder.NAME)) {
+      if (!isLog(each)) {
         add(each, isHidden, /* isInHidden= */ false);
       }
     }
@@ -109,7 +124,10 @@ final class DataFolder {
       throws IOException {
     boolean hidden = isInHidden || isHidden.test(each.getPath().getName());
     if (!each.isDirectory()) {
-      addRow(each, /* isFolder= */ false, hidden);
+      if (each.getLen() > 0
+          && !LogFolder.HADOOP_CHECKSUM.matcher(each.getPath().getName()).matches()) {
+        addRow(each, each.getLen(), hidden);
+      }
       return;
     }
     FileStatus[] inside;
@@ -117,22 +135,29 @@ final class DataFolder {
       inside = storage.listStatus(each.getPath());
     } catch (FileNotFoundException deleted) {
       return; // by VACUUM after its parent was listed
+    } catch (AccessControlException | AccessDeniedException refused) {
+      addRow(each, UNLISTED, hidden);
+      return;
     }
-    if (inside.length == 0) {
-      addRow(each, /* isFolder= */ true, hidden);
+    if (Arrays.stream(inside).anyMatch(DataFolder::isLog)) {
+      otherTables.add(each.getPath().toString());
+      return;
+    }
+    if (inside.length == 0 && each.getPath().toString().contains("=")) {
+      addRow(each, 0, hidden);
     }
     for (FileStatus file : inside) {
       add(file, isHidden, hidden);
     }
   }
 
-  private void addRow(FileStatus file, boolean isFolder, boolean isHidden) {
+  private static boolean isLog(FileStatus each) {
+    return each.isDirectory() && each.getPath().getName().equals(LogFolder.NAME);
+  }
+
+  private void addRow(FileStatus each, long length, boolean isHidden) {
     rows.add(
         RowFactory.create(
-            key(file.getPath()),
-            isFolder ? 0L : file.getLen(),
-            file.getModificationTime(),
-            isFolder,
-            isHidden));
+            key(each.getPath()), length, each.getModificationTime(), each.isDirectory(), isHidden));
   }
 }

@@ -3,10 +3,13 @@ package sparkext.log;
 
 import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.count;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.max;
+import static org.apache.spark.sql.functions.not;
 import static org.apache.spark.sql.functions.to_json;
+import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
 import java.io.IOException;
@@ -15,7 +18,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaRDD;
@@ -61,19 +63,21 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
    */
   List<FileGroup> live(FileGroups groups, Integer sample) throws IOException {
     Dataset<Row> live =
-        byVector(Stream.ofNullable(log.newestCheckpoint()).toList(), /* ofFolder= */ false)
+        byVector(
+                Stream.ofNullable(log.newestCheckpoint()).toList(),
+                /* ofFolder= */ false,
+                /* restoring= */ new Object[0])
             .where("isLive")
             .select(
                 col("key"),
                 lit("live").as("kind"),
                 col("last.*"),
                 col("lastAdded").as("added"),
-                col("removed"),
                 col("isVector"),
                 lit(null).cast(DataTypes.LongType).as("length"),
-                lit(null).cast(DataTypes.LongType).as("time"),
                 lit(false).as("isFolder"),
-                lit(false).as("isHidden"));
+                lit(false).as("isHidden"),
+                lit(false).as("isOlder"));
     return grouped(
         sample == null ? live.withColumn("isRead", lit(true)) : sampled(live, sample), groups);
   }
@@ -90,51 +94,109 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   }
 
   /**
-   * Returns the files that the log names or the table's folder contains, in groups of files that
-   * are alike.
+   * Returns a row for each file that the log names.
    *
-   * @param isHidden returns whether VACUUM ignores files and folders of a name
+   * <p>A file was {@code added} by the first commit that adds it; null if that commit is older than
+   * the log. It is removed or has change data {@code at} a version, and was last {@code restored}
+   * by one of the given versions. The times are in milliseconds since the epoch: {@code removed} as
+   * the writer has it, {@code gone} not before the commit.
+   *
+   * @param restoring the versions that may add files which were written earlier
    */
-  List<FileGroup> all(FileGroups groups, Predicate<String> isHidden) throws IOException {
-    Dataset<Row> logged =
-        byVector(log.checkpoints(), /* ofFolder= */ true)
-            .groupBy("key")
-            .agg(
-                expr("CASE WHEN bool_or(coalesce(isLive, false)) THEN 'live'"
-                        + " WHEN bool_and(isCdc) THEN 'changeData' ELSE 'removed' END")
-                    .as("kind"),
-                expr("max(size)").as("size"),
-                // A file in an older checkpoint was added before the commit that adds it again.
-                expr("CASE WHEN min(inCheckpoint) < min(firstAdded) THEN NULL"
-                        + " ELSE min(firstAdded) END")
-                    .as("added"),
-                expr("max(removed)").as("removed"),
-                expr("bool_and(isVector)").as("isVector"),
-                expr("max_by(last, isLive) FILTER (WHERE isLive)").as("last"));
+  Dataset<Row> history(Object[] restoring) {
+    return byVector(log.checkpoints(), /* ofFolder= */ true, restoring)
+        .groupBy("key")
+        .agg(
+            expr("CASE WHEN bool_or(coalesce(isLive, false)) THEN 'live'"
+                    + " WHEN bool_and(isCdc) THEN 'changeData' ELSE 'removed' END")
+                .as("kind"),
+            expr("max(size)").as("size"),
+            // A file in an older checkpoint, or one that is first removed, was added before.
+            expr("CASE WHEN min(inCheckpoint) < min(firstAdded)"
+                    + " OR min(firstRemoved) <= min(firstAdded) THEN NULL ELSE min(firstAdded) END")
+                .as("added"),
+            max("restored").as("restored"),
+            max("at").as("at"),
+            max("removed").as("removed"),
+            max("gone").as("gone"),
+            max("tombstone").as("tombstone"),
+            expr("bool_and(isVector)").as("isVector"),
+            expr("max_by(last, isLive) FILTER (WHERE isLive)").as("last"));
+  }
+
+  /**
+   * Returns the moment from which all live files are clean, if those of the newest version are.
+   *
+   * @param history as {@link #history} returns it
+   */
+  Moment moment(Dataset<Row> history, ErasureStart start, Object[] restoring) {
+    Column isNew =
+        coalesce(
+            col("added").geq(start.since()).and(not(col("added").isin(restoring))), lit(false));
+    Column isRestored =
+        start.checked() == null
+            ? lit(true)
+            : coalesce(col("restored").gt(start.checked()), lit(false));
+    Row newest =
+        history
+            .where("kind = 'removed' AND NOT isVector")
+            .where(not(isNew).and(isRestored))
+            .agg(max("at"), max("gone"))
+            .head();
+    return new Moment(
+        newest.isNullAt(0) ? start.version() : Math.max(start.version(), newest.getLong(0)),
+        newest.isNullAt(1) ? start.time() : Math.max(start.time(), newest.getLong(1)));
+  }
+
+  /**
+   * Returns the live files and the files in the table's folder, in groups of files that are alike.
+   *
+   * @param history as {@link #history} returns it
+   * @param listed rows of {@link DataFolder}
+   */
+  List<FileGroup> files(Dataset<Row> history, List<Row> listed, Moment moment, FileGroups groups)
+      throws IOException {
     Dataset<Row> onDisk =
         session
-            .createDataset(folder.rows(isHidden), Encoders.row(DataFolder.SCHEMA))
+            .createDataset(listed, Encoders.row(DataFolder.SCHEMA))
             .withColumnRenamed("key", "onDisk");
     return grouped(
-        logged
+        history
             .join(onDisk, col("key").equalTo(col("onDisk")), "full")
+            .where("kind = 'live' OR onDisk IS NOT NULL")
             .select(
                 coalesce(col("key"), col("onDisk")).as("key"),
                 col("kind"),
                 col("last.path"),
                 col("size"),
                 col("last.partitionColumns"),
-                col("last.statistics"),
+                lit(null).cast(DataTypes.StringType).as("statistics"),
                 lit(null).cast(DataType.fromDDL(LoggedVector.FIELDS)).as("deletionVector"),
-                col("added"),
-                col("removed"),
+                lit(null).cast(DataTypes.LongType).as("added"),
                 col("isVector"),
                 col("length"),
-                col("time"),
                 col("isFolder"),
                 col("isHidden"),
+                isOlder(moment, col("time")).as("isOlder"),
                 lit(true).as("isRead")),
         groups);
+  }
+
+  /** Returns the number of tombstones in checkpoints, and of those that are not after a moment. */
+  Row tombstones(Dataset<Row> history, Moment moment) {
+    Column isOlder =
+        col("tombstone").gt(moment.version()).and(isOlder(moment, lit(null).cast("long")));
+    return history
+        .where("NOT isVector")
+        .agg(expr("count(tombstone)"), count(when(isOlder, lit(1))))
+        .head();
+  }
+
+  /** Returns whether a file that is not live was written and removed up to a moment. */
+  private static Column isOlder(Moment moment, Column time) {
+    return when(col("kind").equalTo("live"), false)
+        .when(col("at").isNotNull(), col("at").leq(moment.version()))
+        .otherwise(coalesce(col("removed"), time, lit(0L)).leq(moment.time()));
   }
 
   /**
@@ -167,8 +229,10 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
    * @param ofFolder whether the rows are compared with the table's folder. Then all paths of a file
    *     have one key, and the files of deletion vectors have rows too. Otherwise a relative and an
    *     absolute path are two keys, as for readers of the log.
+   * @param restoring as {@link #history}
    */
-  private Dataset<Row> byVector(List<LogFolder.Checkpoint> checkpoints, boolean ofFolder) {
+  private Dataset<Row> byVector(
+      List<LogFolder.Checkpoint> checkpoints, boolean ofFolder, Object[] restoring) {
     LogFolder.Checkpoint newest = log.newestCheckpoint();
     String counts =
         "(isBase OR (NOT isCheckpoint AND version > "
@@ -187,7 +251,15 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
             expr("min(version) FILTER (WHERE isAdd AND NOT isCheckpoint)").as("firstAdded"),
             expr("max(version) FILTER (WHERE isAdd AND NOT isCheckpoint)").as("lastAdded"),
             expr("min(version) FILTER (WHERE isAdd AND isCheckpoint)").as("inCheckpoint"),
+            max(when(
+                    expr("isAdd AND NOT isCheckpoint").and(col("version").isin(restoring)),
+                    col("version")))
+                .as("restored"),
+            expr("min(version) FILTER (WHERE isRemove AND NOT isCheckpoint)").as("firstRemoved"),
+            expr("max(version) FILTER (WHERE NOT isAdd AND NOT isCheckpoint)").as("at"),
+            expr("max(version) FILTER (WHERE isRemove AND isCheckpoint)").as("tombstone"),
             expr("max(deletionTimestamp)").as("removed"),
+            expr("max(greatest(deletionTimestamp, time)) FILTER (WHERE isRemove)").as("gone"),
             expr("bool_or(isCdc)").as("isCdc"),
             expr("bool_and(isVector)").as("isVector"));
   }
@@ -221,7 +293,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
 
   private static Dataset<Row> ofCommits(Dataset<Row> commits) {
     Column version = col("_metadata.file_name").substr(1, 20).cast(DataTypes.LongType);
-    return selected(commits, version, lit(false), lit(false), col("add.stats"));
+    Column time = expr("unix_millis(_metadata.file_modification_time)");
+    return selected(commits, version, time, lit(false), lit(false), col("add.stats"));
   }
 
   private Dataset<Row> ofCheckpoint(
@@ -241,7 +314,12 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
                 col("add.stats"),
                 to_json(col("add." + STRUCTS), Map.of("ignoreNullFields", "true")));
     return selected(
-        read(schema, files, isJson), lit(checkpoint.version()), lit(true), lit(isBase), statistics);
+        read(schema, files, isJson),
+        lit(checkpoint.version()),
+        lit(null).cast(DataTypes.LongType),
+        lit(true),
+        lit(isBase),
+        statistics);
   }
 
   private Dataset<Row> read(StructType schema, List<Path> files, boolean isJson) {
@@ -251,12 +329,18 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   }
 
   private static Dataset<Row> selected(
-      Dataset<Row> actions, Column version, Column isCheckpoint, Column isBase, Column statistics) {
+      Dataset<Row> actions,
+      Column version,
+      Column time,
+      Column isCheckpoint,
+      Column isBase,
+      Column statistics) {
     return actions
         .where("add IS NOT NULL OR remove IS NOT NULL OR cdc IS NOT NULL")
         .withColumn("v", expr("coalesce(add.deletionVector, remove.deletionVector)"))
         .select(
             version.as("version"),
+            time.as("time"),
             isCheckpoint.as("isCheckpoint"),
             isBase.as("isBase"),
             lit("").as("key"),
@@ -267,6 +351,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
             lit(false).as("isVector"),
             expr("add IS NOT NULL").as("isAdd"),
             expr("cdc IS NOT NULL").as("isCdc"),
+            expr("remove IS NOT NULL").as("isRemove"),
             expr("coalesce(add.size, remove.size, cdc.size)").as("size"),
             col("remove.deletionTimestamp"),
             expr("coalesce(array_sort(map_keys(add.partitionValues)), array())")
@@ -283,7 +368,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         .findFirst();
   }
 
-  private List<Path> sidecars(LogFolder.Checkpoint checkpoint) {
+  List<Path> sidecars(LogFolder.Checkpoint checkpoint) {
     if (!checkpoint.mayHaveSidecars()) {
       return List.of();
     }

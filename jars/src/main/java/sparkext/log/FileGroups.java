@@ -36,6 +36,7 @@ record FileGroups(
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String UNTRACKED = "untracked";
   private static final String LIVE = "live";
+  private static final String VECTORS = "vectors";
   private static final String CHANGE_DATA = "changeData";
   private static final String CHANGE_DATA_FOLDER = "_change_data/";
 
@@ -47,10 +48,7 @@ record FileGroups(
   public Iterator<String> call(Iterator<Row> files) throws IOException {
     Map<FileGroup, FileGroup> groups = new LinkedHashMap<>();
     while (files.hasNext()) {
-      FileGroup file = file(files.next());
-      if (file != null) {
-        add(file, groups);
-      }
+      add(file(files.next()), groups);
     }
     List<String> texts = new ArrayList<>();
     for (FileGroup group : groups.values()) {
@@ -64,16 +62,27 @@ record FileGroups(
     Map<FileGroup, FileGroup> groups = new LinkedHashMap<>();
     for (String text : texts) {
       FileGroup group = MAPPER.readValue(text, FileGroup.class);
-      add(group.source() == null ? group : group.in(tables.of(group.source())), groups);
+      if (group.source() != null) {
+        String table = tables.of(group.source());
+        List<String> folders = DataFooter.folders(below(table, group.source()));
+        folders.addAll(group.folders());
+        group = group.in(table, folders);
+      }
+      add(group, groups);
     }
     return List.copyOf(groups.values());
+  }
+
+  /** Returns the place of a file in a folder below a table, without the folders above the table. */
+  private static Path below(String table, String folder) {
+    return new Path(folder.substring(table.length()) + "/file");
   }
 
   private static void add(FileGroup file, Map<FileGroup, FileGroup> groups) {
     groups.merge(file.common(), file, FileGroup::plus);
   }
 
-  /** Returns the group of one file; null for a file that does not exist and is not live. */
+  /** Returns the group of one file. */
   private FileGroup file(Row row) throws IOException {
     String key = row.getAs("key");
     String given = row.getAs("path");
@@ -81,19 +90,10 @@ record FileGroups(
     String kind = row.getAs("kind");
     boolean isLive = LIVE.equals(kind);
     boolean isInside = key.startsWith(root + "/");
-    if (isInside && length == null && !isLive) {
-      return null;
-    }
     String relative = isInside ? key.substring(root.length() + 1) : key;
-    if (kind == null) {
-      kind = relative.startsWith(CHANGE_DATA_FOLDER) ? CHANGE_DATA : UNTRACKED;
-    }
     Path place = absolute(key);
     Long size = length == null ? row.<Long>getAs("size") : length;
     DataFooter footer = footer(row, place, size);
-    if (!isInside && !isLive && DataFooter.MISSING.equals(footer.problem())) {
-      return null;
-    }
     LoggedVector vector =
         row.<Boolean>getAs("isRead") ? LoggedVector.of(row.getAs("deletionVector")) : null;
     String vectorProblem =
@@ -105,13 +105,17 @@ record FileGroups(
         given == null ? relative : given,
         1,
         size == null ? 0 : size,
-        isLive ? null : FileGroup.later(row.getAs("removed"), row.getAs("time")),
-        kind,
-        isInside || place == null || !withSources ? null : source(place, partitionColumns),
+        isLive || !isVector(row, place) ? kind == null ? kindOf(relative) : kind : VECTORS,
+        isInside || place == null || !withSources
+            ? null
+            : source(place, partitionColumns).toString(),
         Boolean.TRUE.equals(row.getAs("isHidden")),
+        row.getAs("isOlder"),
         added == null ? null : new TreeSet<>(changes).floor(added),
         partitionColumns == null ? List.of() : partitionColumns,
-        folders(row, relative),
+        isInside || !withSources
+            ? folders(row, relative)
+            : partitionFolders(place, partitionColumns),
         statistics == null ? List.of() : MAPPER.readValue(statistics, new TypeReference<>() {}),
         footer.columns(),
         footer.problem(),
@@ -132,23 +136,27 @@ record FileGroups(
   }
 
   private DataFooter footer(Row row, Path place, Long size) throws IOException {
-    boolean isEmpty = row.getAs("length") != null && size == 0;
-    if (isEmpty || isFolder(row)) {
-      return DataFooter.EMPTY;
+    if (isFolder(row)) {
+      return size == DataFolder.UNLISTED
+          ? new DataFooter(null, "the folder cannot be listed")
+          : DataFooter.EMPTY;
     }
-    if (place != null && LogFolder.HADOOP_CHECKSUM.matcher(place.getName()).matches()) {
-      return DataFooter.EMPTY;
-    }
-    boolean isVector =
-        row.getAs("isVector") == null
-            ? place != null && VECTOR.matcher(place.getName()).matches()
-            : row.<Boolean>getAs("isVector");
-    if (isVector) {
+    if (isVector(row, place)) {
       return DataFooter.ofVectors(hadoop(), place, row.getAs("length"));
     }
     return place != null && size != null && !row.<Boolean>getAs("isRead")
         ? DataFooter.NOT_READ
         : DataFooter.of(hadoop(), place, size);
+  }
+
+  private static boolean isVector(Row row, Path place) {
+    return row.getAs("isVector") == null
+        ? place != null && VECTOR.matcher(place.getName()).matches()
+        : row.<Boolean>getAs("isVector");
+  }
+
+  private static String kindOf(String relative) {
+    return relative.startsWith(CHANGE_DATA_FOLDER) ? CHANGE_DATA : UNTRACKED;
   }
 
   private static List<String> partitionColumns(Row row) {
@@ -168,15 +176,25 @@ record FileGroups(
   /**
    * Returns the folder of another table's file, without the folders of its partitions. Names of
    * folders above them may contain {@code =} too.
-   *
-   * @param partitionColumns null if the file is not live
    */
-  private static String source(Path place, List<String> partitionColumns) {
+  private static Path source(Path place, List<String> partitionColumns) {
     Path folder = place.getParent();
-    int most = partitionColumns == null ? Integer.MAX_VALUE : partitionColumns.size();
-    for (int i = 0; i < most && DataFooter.folderColumn(folder.getName()) != null; i++) {
+    for (int i = 0; i < partitionColumns.size() && isPartition(folder); i++) {
       folder = folder.getParent();
     }
-    return folder.toString();
+    return folder;
+  }
+
+  private static boolean isPartition(Path folder) {
+    return DataFooter.folderColumn(folder.getName()) != null;
+  }
+
+  /** Returns the names before {@code =} in the folders below {@link #source}. */
+  private static List<String> partitionFolders(Path place, List<String> partitionColumns) {
+    if (place == null) {
+      return List.of();
+    }
+    String folder = source(place, partitionColumns).toString();
+    return DataFooter.folders(below(folder, place.getParent().toString()));
   }
 }

@@ -250,21 +250,6 @@ record LogFolder(
         : this;
   }
 
-  /**
-   * Returns a file for each version at which the known history may begin: its commit, or its
-   * checkpoint if log cleanup deleted the commit.
-   */
-  List<LogFile> starts() {
-    NavigableMap<Long, LogFile> found = new TreeMap<>();
-    files.stream()
-        .filter(file -> file.kind() == LogFile.Kind.CHECKPOINT && file.isIn(""))
-        .forEach(file -> found.put(file.version(), file));
-    commits.stream()
-        .filter(commit -> commit == commits.get(0) || found.containsKey(commit.version()))
-        .forEach(commit -> found.put(commit.version(), commit));
-    return List.copyOf(found.values());
-  }
-
   /** Returns the path of a sidecar that a checkpoint names. */
   Path sidecar(String path) {
     Path given = new Path(URI.create(path));
@@ -273,23 +258,47 @@ record LogFolder(
         : new Path(new Path(new Path(table, NAME), LogFile.SIDECARS), given);
   }
 
-  /** Returns the versions before which log cleanup may delete, and when it may do so. */
-  List<CleanupBoundary> cleanupBoundaries() {
-    return LongStream.concat(
-            checkpoints.stream().mapToLong(Checkpoint::version), LongStream.of(lastVersion() + 1))
-        .distinct()
-        .sorted()
-        .mapToObj(version -> new CleanupBoundary(version, newestBefore(version)))
-        .toList();
-  }
-
-  /** Returns the newest time of a commit, checkpoint or checksum before a version. */
-  private long newestBefore(long version) {
-    return files.stream()
-        .filter(file -> file.isIn("") && file.length() > 0)
-        .filter(file -> file.kind() != LogFile.Kind.OTHER && file.version() < version)
+  /**
+   * Returns the time of a version: the newest time of its commit and its checkpoints, in
+   * milliseconds since the epoch. If the log lacks the version, that of the next one it has.
+   */
+  long timeOf(long version) {
+    long next =
+        versioned().mapToLong(LogFile::version).filter(each -> each >= version).min().orElse(0);
+    return versioned()
+        .filter(file -> file.version() == next && file.kind() != LogFile.Kind.CHECKSUM)
         .mapToLong(LogFile::time)
         .max()
         .orElse(0);
+  }
+
+  /**
+   * Returns the time from which the retention of log cleanup counts for all files up to a version,
+   * in milliseconds since the epoch. Cleanup deletes the files before a checkpoint together; the
+   * table may write its next checkpoint after its last version.
+   *
+   * <p>Source: Delta 4.4.0, DeltaHistoryManager.scala, {@code BufferingLogDeletionIterator}.
+   */
+  long cleanableFrom(long version) {
+    return LongStream.concat(
+            checkpoints.stream().mapToLong(Checkpoint::version), LongStream.of(lastVersion() + 1))
+        .filter(boundary -> boundary > version)
+        .map(boundary -> newestBefore(boundary))
+        .min()
+        .orElseThrow();
+  }
+
+  private long newestBefore(long boundary) {
+    return versioned()
+        .filter(file -> file.version() < boundary)
+        .mapToLong(LogFile::time)
+        .max()
+        .orElse(0);
+  }
+
+  /** Returns the files that log cleanup deletes. */
+  private Stream<LogFile> versioned() {
+    return files.stream()
+        .filter(file -> file.isIn("") && file.length() > 0 && file.kind() != LogFile.Kind.OTHER);
   }
 }

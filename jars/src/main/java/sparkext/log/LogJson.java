@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.Function;
@@ -22,26 +21,13 @@ import org.apache.spark.util.SerializableConfiguration;
 import sparkext.common.UsageTrackingException;
 
 /**
- * The content of one JSON file of a log: the table's metadata and columns. A task reads each file
- * once.
+ * The actions in one JSON file of a log that are not about files. A task reads each file once.
  *
  * @param actions those of {@link #KINDS}, each as an object whose only key is the kind
  * @param isTruncated whether only the last line is invalid JSON, whose actions are then omitted
  * @param problem why the file could not be read; null otherwise
- * @param mentions null if they were not requested
  */
-public record LogJson(
-    List<JsonNode> actions, boolean isTruncated, String problem, LogFiles mentions) {
-  /**
-   * Selects the content that the driver receives. Checksum files have long lines with the same
-   * actions as commits, and no check reads those actions.
-   */
-  public enum Wanted {
-    ACTIONS,
-    MENTIONS,
-    ACTIONS_AND_MENTIONS
-  }
-
+public record LogJson(List<JsonNode> actions, boolean isTruncated, String problem) {
   /** The actions that are not about files. */
   static final List<String> KINDS = List.of("commitInfo", "protocol", "metaData");
 
@@ -61,20 +47,15 @@ public record LogJson(
    * Reads files, in a Spark job if there are many. If the storage fails, throws its {@code
    * IOException}; from a job, Spark's exception.
    *
-   * @param wanted with column mentions, a file that differs from its checksum has a problem;
-   *     otherwise that is a failure of the storage
    * @return by file, in the order of the files
    */
   public static Map<Path, LogJson> of(
-      JavaSparkContext context,
-      Configuration configuration,
-      Collection<Path> files,
-      Wanted wanted) {
+      JavaSparkContext context, Configuration configuration, Collection<Path> files) {
     Map<Path, LogJson> found = new LinkedHashMap<>();
     try {
       if (files.size() <= MAX_FILES_WITHOUT_A_JOB) {
         for (Path file : files) {
-          found.put(file, of(file, configuration, wanted));
+          found.put(file, of(file, configuration));
         }
         return found;
       }
@@ -87,7 +68,7 @@ public record LogJson(
         texts =
             context
                 .parallelize(uris, tasks(context, uris.size()))
-                .map(new Task(broadcast, wanted))
+                .map(new Task(broadcast))
                 .collect();
       } finally {
         broadcast.destroy();
@@ -107,50 +88,37 @@ public record LogJson(
     return Math.min(files, Math.max(context.defaultParallelism(), files / FILES_PER_TASK));
   }
 
-  private record Task(Broadcast<SerializableConfiguration> configuration, Wanted wanted)
+  private record Task(Broadcast<SerializableConfiguration> configuration)
       implements Function<String, String> {
     @Override
     public String call(String uri) throws IOException {
       Path path = new Path(URI.create(uri));
-      return MAPPER.writeValueAsString(of(path, configuration.value().value(), wanted));
+      return MAPPER.writeValueAsString(of(path, configuration.value().value()));
     }
   }
 
-  private static LogJson of(Path path, Configuration configuration, Wanted wanted)
-      throws IOException {
-    boolean withMentions = wanted != Wanted.ACTIONS;
+  private static LogJson of(Path path, Configuration configuration) throws IOException {
     List<JsonNode> found = new ArrayList<>();
-    ColumnMentions mentions = withMentions ? new ColumnMentions() : null;
     String last = null;
     int lastLine = 0;
     String unread = null;
     int unreadLine = 0;
     try (CommitLines lines = new CommitLines(path, configuration)) {
       for (String line; (line = lines.next()) != null; ) {
-        if (wanted != Wanted.MENTIONS && SIGNS.stream().anyMatch(line::contains)) {
+        if (SIGNS.stream().anyMatch(line::contains)) {
           String reason = add(line, found);
           if (reason != null && unread == null) {
             unreadLine = lines.number();
             unread = "its line " + unreadLine + " is not an action: " + reason;
           }
         }
-        if (withMentions) {
-          mentions.addJson(line);
-        }
         last = line;
         lastLine = lines.number();
       }
-    } catch (ChecksumException changed) {
-      if (!withMentions) {
-        throw changed;
-      }
-      String problem = "its checksum is not that of its bytes";
-      mentions.fail(problem);
-      return new LogJson(List.of(), false, problem, mentions.all());
     }
     boolean isTruncated = last != null && !isJson(last) && hasOneInvalidLine(path, configuration);
     String problem = isTruncated && unreadLine == lastLine ? null : unread;
-    return new LogJson(found, isTruncated, problem, withMentions ? mentions.all() : null);
+    return new LogJson(found, isTruncated, problem);
   }
 
   /** Adds the actions of a line. Returns why the line cannot be read, or null. */

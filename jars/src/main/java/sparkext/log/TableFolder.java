@@ -4,16 +4,18 @@ package sparkext.log;
 import java.util.List;
 
 /**
- * The files in a table's folder, and the names of the columns whose data they may contain.
+ * A table's folder, as seen from a moment. {@code TableFolder} of {@code spark_ext/log/folder.py}
+ * documents each component.
  *
  * @param log the log, with the files outside of {@code _delta_log}
- * @param logFiles the files in {@code _delta_log}
- * @param boundaries the boundaries of log cleanup, in the order of their versions
- * @param starts the commits and checkpoints at which the known history may begin, each with its
- *     version, time and {@code commitInfo} only
  */
 public record TableFolder(
     TableLog log,
-    List<LogFiles> logFiles,
-    List<CleanupBoundary> boundaries,
-    List<TableLog.Commit> starts) {}
+    Moment moment,
+    List<String> otherTables,
+    FileCount logFiles,
+    FileCount olderLogFiles,
+    List<String> unknownLogFiles,
+    long tombstones,
+    long olderTombstones,
+    long cleanableFrom) {}

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileStatus;
@@ -19,6 +17,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.util.SerializableConfiguration;
@@ -40,6 +39,9 @@ import sparkext.common.UsageTrackingException;
  * {@code stateReconstruction}; delta-kernel-rs, log_segment.rs, {@code read_metadata}.
  */
 public final class TableReading {
+  /** The operations that may add files of an older version or of another table. */
+  private static final Set<String> RESTORING = Set.of("RESTORE", "CLONE", "CONVERT");
+
   private final SparkSession session;
   private final JavaSparkContext context;
   private final Configuration configuration;
@@ -84,7 +86,7 @@ public final class TableReading {
         "reads the log",
         () -> {
           LogFolder log = folder.forMetadata();
-          return log(log, json(log.jsonFiles(), LogJson.Wanted.ACTIONS), List.of());
+          return log(log, json(log.jsonFiles()), List.of());
         });
   }
 
@@ -98,7 +100,7 @@ public final class TableReading {
     return described(
         "reads the log and footers",
         () -> {
-          Map<Path, LogJson> json = json(folder.jsonFiles(), LogJson.Wanted.ACTIONS);
+          Map<Path, LogJson> json = json(folder.jsonFiles());
           List<Path> truncated =
               folder.commits().stream()
                   .map(LogFile::path)
@@ -112,39 +114,61 @@ public final class TableReading {
   }
 
   /**
-   * Returns the changes of the table's metadata, and all files in the table's folder.
-   *
-   * <p>Spark jobs open a Parquet checkpoint three to six times: for the actions on files, for its
-   * footer and for the columns in its rows. They also read the schema of the newest checkpoint. If
-   * the log lacks version 0, they also read the metadata, and if the checkpoint may have sidecars,
-   * their names.
+   * Returns the table's folder as seen from the moment since which its live files are clean.
    *
    * @param isHidden returns whether VACUUM ignores files and folders of a name
+   * @param start returns what the metadata shows of the moment
    */
-  public TableFolder folder(Predicate<String> isHidden) throws IOException {
+  public TableFolder folder(Predicate<String> isHidden, Function<TableLog, ErasureStart> start)
+      throws IOException {
     return described(
         "reads the folder, the log and footers",
         () -> {
           LogFolder read = folder.forMetadata();
-          Set<Path> others =
-              LogMentions.read(folder).stream()
-                  .filter(file -> file.problem() == null && !file.isParquet())
-                  .map(LogFile::path)
-                  .collect(Collectors.toCollection(LinkedHashSet::new));
-          read.jsonFiles().forEach(others::remove);
-          Map<Path, LogJson> json = json(read.jsonFiles(), LogJson.Wanted.ACTIONS_AND_MENTIONS);
-          json.putAll(json(others, LogJson.Wanted.MENTIONS));
+          Map<Path, LogJson> json = json(read.jsonFiles());
           TableLog log = log(read, json, List.of());
+          ErasureStart begun = start.apply(log);
+          Object[] restoring = restoring(read, json);
           FileActions actions = actions(List.of());
-          return withConfiguration(
-              broadcast ->
-                  new TableFolder(
-                      log.with(actions.all(groups(actions, broadcast, log, true), isHidden)),
-                      new LogMentions(session, folder, json)
-                          .groups(broadcast, log.metadataVersions()),
-                      folder.cleanupBoundaries(),
-                      starts(read, json)));
+          Dataset<Row> history = actions.history(restoring).persist();
+          try {
+            Moment moment = actions.moment(history, begun.notBefore(folder), restoring);
+            List<Row> listed = actions.folder().rows(isHidden);
+            Row tombstones = actions.tombstones(history, moment);
+            LogAge age = LogAge.of(folder, actions, moment.version());
+            return withConfiguration(
+                broadcast ->
+                    new TableFolder(
+                        log.with(
+                            actions.files(
+                                history, listed, moment, groups(actions, broadcast, log, true))),
+                        moment,
+                        actions.folder().otherTables(),
+                        age.all(),
+                        age.older(),
+                        age.unknown(),
+                        tombstones.getLong(0),
+                        tombstones.getLong(1),
+                        folder.cleanableFrom(moment.version())));
+          } finally {
+            history.unpersist();
+          }
         });
+  }
+
+  /** Returns the versions that may add files which are older than the version. */
+  private static Object[] restoring(LogFolder log, Map<Path, LogJson> json) {
+    return log.commits().stream()
+        .filter(commit -> mayRestore(json.get(commit.path())))
+        .map(LogFile::version)
+        .toArray();
+  }
+
+  /** A writer may omit {@code commitInfo} and its operation. */
+  private static boolean mayRestore(LogJson commit) {
+    return commit.actions().stream()
+        .map(action -> action.path("commitInfo").path("operation").asText(""))
+        .noneMatch(operation -> !operation.isEmpty() && !RESTORING.contains(operation));
   }
 
   /**
@@ -156,8 +180,8 @@ public final class TableReading {
     return described("reads the log", () -> actions(List.of()).unnamed(listed));
   }
 
-  private Map<Path, LogJson> json(Collection<Path> files, LogJson.Wanted wanted) {
-    return LogJson.of(context, configuration, files, wanted);
+  private Map<Path, LogJson> json(Collection<Path> files) {
+    return LogJson.of(context, configuration, files);
   }
 
   private FileActions actions(List<Path> truncated) throws IOException {
@@ -259,18 +283,6 @@ public final class TableReading {
         commits,
         summaries(log, actions),
         null);
-  }
-
-  /** Returns the possible starts of the known history. {@code commitInfo} may have the time. */
-  private static List<TableLog.Commit> starts(LogFolder log, Map<Path, LogJson> json) {
-    return log.starts().stream()
-        .map(file -> new TableLog.Commit(file.version(), file.time(), info(file.path(), json)))
-        .toList();
-  }
-
-  private static List<JsonNode> info(Path file, Map<Path, LogJson> json) {
-    List<JsonNode> actions = json.containsKey(file) ? json.get(file).actions() : List.of();
-    return actions.stream().filter(action -> action.has("commitInfo")).toList();
   }
 
   private static List<TableLog.Summary> summaries(LogFolder log, MetadataActions actions) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.sql.Timestamp;
 import java.util.List;
@@ -69,8 +70,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               TableFunction::commits),
           of("column_mapping_dropped", null, TableFunction::folder),
           of(
-              "column_mapping_erasure",
-              new Option("column", DataTypes.StringType, null),
+              "column_mapping_verdict",
+              new Option("asked", DataTypes.StringType, null),
               TableFunction::folder),
           new TableFunction(
               TableAudit.NAME,
@@ -161,25 +162,36 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new Question.TableQuestion(table.name(), snapshot, log);
   }
 
-  private static Question folder(SparkSession session, NamedTable table, Object column)
+  private static Question folder(SparkSession session, NamedTable table, Object given)
       throws IOException {
+    JsonNode asked = Question.argument(given);
     Snapshot snapshot = table.snapshot();
     Metadata metadata = snapshot.metadata();
     TableFolder folder =
-        StagedCommits.reading(session, snapshot).folder(new HiddenFolders(metadata));
+        StagedCommits.reading(session, snapshot)
+            .folder(
+                new HiddenFolders(metadata),
+                log ->
+                    MetadataRules.erasureStart(
+                        new Question.ErasureStart(table.name(), log, asked)));
     return new Question.TableQuestion(
         table.sqlName(),
         folder.log(),
         new Question.Folder(
             snapshot.deltaLog().dataPath().toString(),
-            column == null ? null : column.toString(),
+            asked,
             System.currentTimeMillis(),
             DeltaConfigs.getMilliSeconds(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
             DeltaConfigs.getMilliSeconds(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
             (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
+            folder.moment(),
+            folder.otherTables(),
             folder.logFiles(),
-            folder.boundaries(),
-            folder.starts()));
+            folder.olderLogFiles(),
+            folder.unknownLogFiles(),
+            folder.tombstones(),
+            folder.olderTombstones(),
+            folder.cleanableFrom()));
   }
 
   private static Question stages(SparkSession session, NamedTable table, Object exact)

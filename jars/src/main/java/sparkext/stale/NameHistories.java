@@ -271,10 +271,7 @@ final class NameHistories {
                     context.sc(),
                     log.dataPath(),
                     "reads the log",
-                    () ->
-                        LogJson.of(
-                                context, log.newDeltaHadoopConf(), commits, LogJson.Wanted.ACTIONS)
-                            .values()))) {
+                    () -> LogJson.of(context, log.newDeltaHadoopConf(), commits).values()))) {
       CommitActions read = CommitActions.of(commit.actions());
       boolean isRead = commit.problem() == null && !commit.isTruncated() && read.isComplete();
       Optional<Change> change =

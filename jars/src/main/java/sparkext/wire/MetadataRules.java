@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory;
 import sparkext.common.Setting;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.UsageTrackingFeature;
+import sparkext.log.ErasureStart;
 import sparkext.parquet.ColumnPlan;
 import sparkext.process.RuleProcesses;
 
@@ -121,6 +122,20 @@ public final class MetadataRules {
     try {
       Question question = new Question.Purge(TableMetadata.of(metadata));
       return AnswerJson.record(RuleProcesses.ask("purge", question.json()), PurgePlan.class).plan();
+    } catch (UsageTrackingException refused) {
+      throw refused.sneakyThrow();
+    }
+  }
+
+  /**
+   * Returns what the metadata shows of the moment of an erasure.
+   *
+   * @throws UsageTrackingException a failure of the rules
+   */
+  public static ErasureStart erasureStart(Question question) {
+    try {
+      return AnswerJson.record(
+          RuleProcesses.ask("erasure_start", question.json()), ErasureStart.class);
     } catch (UsageTrackingException refused) {
       throw refused.sneakyThrow();
     }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.wire;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.UncheckedIOException;
 import java.util.List;
 import org.apache.spark.sql.delta.Snapshot;
-import sparkext.log.CleanupBoundary;
-import sparkext.log.LogFiles;
+import sparkext.log.FileCount;
+import sparkext.log.Moment;
 import sparkext.log.TableLog;
 
 /**
@@ -55,14 +58,26 @@ public sealed interface Question {
    */
   record Folder(
       String location,
-      String column,
+      JsonNode asked,
       long now,
       long deletedFileRetention,
       long logRetention,
       boolean cleansUpLog,
-      List<LogFiles> logFiles,
-      List<CleanupBoundary> boundaries,
-      List<TableLog.Commit> starts) {}
+      Moment moment,
+      List<String> otherTables,
+      FileCount logFiles,
+      FileCount olderLogFiles,
+      List<String> unknownLogFiles,
+      long tombstones,
+      long olderTombstones,
+      long cleanableFrom) {}
+
+  /**
+   * Asks what the metadata shows of the moment of an erasure.
+   *
+   * @param asked the second argument of {@code column_mapping_verdict}, or null
+   */
+  record ErasureStart(String name, TableLog log, JsonNode asked) implements Question {}
 
   /**
    * Asks a table function that needs the number and the size of the files.
@@ -141,6 +156,15 @@ public sealed interface Question {
       boolean enabledByDefault,
       boolean featureDefault,
       boolean flagDefault) {}
+
+  /** Returns the JSON of an argument; null for none. */
+  static JsonNode argument(Object text) {
+    try {
+      return text == null ? null : Json.read(text.toString());
+    } catch (JsonProcessingException broken) {
+      throw new UncheckedIOException(broken);
+    }
+  }
 
   /** Returns the text of the question. */
   default String json() {

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds what remains of the dropped columns of a table.
+
+A dropped column is erased when the live files are clean, and when nothing older than that moment
+remains. The columns of live files are compared with the newest schema. Everything else counts by
+its age, so a name that was taken again hides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from spark_ext.erasure.file_columns import FileColumns
+from spark_ext.erasure.moment import continues
+from spark_ext.history.columns import DROP, column_history, difference
+from spark_ext.log.actions import CHANGE_DATA, LIVE, REMOVED, UNTRACKED, VECTORS, FileGroup
+from spark_ext.log.folder import Moment, TableFolder
+from spark_ext.log.replay import State, states
+from spark_ext.model import dropped
+from spark_ext.model.columns import Column
+from spark_ext.model.dropped import Asked, ColumnVerdict, DroppedPlace, LiveColumn
+from spark_ext.model.name_pattern import NamePattern
+from spark_ext.model.schema import Path, path_of, quoted
+
+_DAY = 24 * 3600 * 1000
+_SHOWN = 3  # examples of files
+
+
+def column_verdict(folder: TableFolder) -> ColumnVerdict:
+    """Returns the verdict about the requested column. The log must have a state.
+
+    The verdict may be later than the truth, and never earlier. A column that was renamed before the
+    log begins cannot be told from one that was dropped: without a version that had the column, the
+    verdict is `UNKNOWN`.
+    """
+    found = states(folder.log)
+    files = _Files(folder, found)
+    asked, log = folder.asked or Asked(), folder.log
+    checked = asked.checked
+    if checked is not None and not continues(log, checked):
+        checked = None
+    pattern = None if asked.column is None else NamePattern(asked.column, path_of(folder.name))
+    live = () if pattern is None else tuple(_live(found, pattern, checked))
+    if pattern is None:
+        had = any(event.change == DROP for event in column_history(log).events)
+    else:
+        had = any(_has(state, pattern) for state in found)
+    had = had or bool(live) or (checked is not None and checked.had)
+    newest = found[-1]
+    # While the flag of a mapped table is false, no column was dropped or renamed.
+    never_renamed = newest.is_mapped and newest.is_tracked and newest.flag is False
+    is_known = (
+        pattern is None
+        or found[0].version == 0
+        or never_renamed
+        or (checked is not None and checked.known)
+    )
+    reason = None
+    if live:
+        verdict = dropped.LIVE
+    elif not had and found[0].version == 0 and not files.has_unknown_columns:
+        verdict = dropped.NEVER_HAD
+    elif files.remains:
+        verdict = dropped.STILL_PRESENT
+    elif files.is_unknown:
+        verdict, reason = dropped.UNKNOWN, "Files cannot be read or listed."
+    elif not had and not is_known:
+        verdict = dropped.UNKNOWN
+        reason = "No version in the log has the column: it may have been renamed before."
+    else:
+        verdict = dropped.ERASED
+    moment = files.moment
+    # The JVM makes timestamps of milliseconds.
+    now: Any = folder.now
+    moment_time: Any = None if moment is None else moment.time
+    again: Any = folder.now + folder.log_retention if folder.cleans_up_log else None
+    return ColumnVerdict(
+        verdict=verdict,
+        reason=reason,
+        column=asked.column,
+        table_id=newest.metadata.id,
+        location=folder.location,
+        version=log.last_version,
+        timestamp=now,
+        oldest_version=found[0].version,
+        moment_version=None if moment is None else moment.version,
+        moment_timestamp=moment_time,
+        moment_time=moment_time,
+        had=had,
+        known=is_known,
+        live_columns=live,
+        sources=files.sources,
+        other_tables=folder.other_tables,
+        check_again_by=again,
+        places=tuple(files.places()),
+    )
+
+
+def _has(state: State, pattern: NamePattern) -> bool:
+    return any(_matches(column, pattern) for column in state.columns)
+
+
+def _matches(column: Column, pattern: NamePattern) -> bool:
+    """Returns whether a column has the name, or has it in files: it may be the first name."""
+    return pattern.matches(column.path) or (
+        column.has_physical_name and pattern.matches(column.physical_path)
+    )
+
+
+def _live(
+    found: Sequence[State], pattern: NamePattern, checked: dropped.CheckedTable | None
+) -> Iterator[LiveColumn]:
+    """Yields the columns of the newest version that have, or had, the name."""
+    former = _former_paths(found)
+    known = () if checked is None else checked.live
+    ids = {each.id for each in known} - {None}
+    paths = {path for each in known for path in (each.path, each.physical_path)}
+    for column in found[-1].columns:
+        path, physical = quoted(column.path), quoted(column.physical_path)
+        if (
+            _matches(column, pattern)
+            or any(map(pattern.matches, former.get(column.path, ())))
+            or column.known_id in ids
+            or not paths.isdisjoint((path, physical))
+        ):
+            yield LiveColumn(path, physical, column.known_id)
+
+
+def _former_paths(found: Sequence[State]) -> dict[Path, set[Path]]:
+    """Maps each column of the newest version to all paths that it may have had.
+
+    RESTORE and others may bring a column back, with its id and physical path.
+    """
+    now: dict[Path, set[Path]] = {}
+    by_identity: dict[tuple[int, Path], set[Path]] = {}
+    before: State | None = None
+    for state in found:
+        if state.metadata.schema is None:
+            continue
+        change = difference(before, state)
+        moved = [(now.pop(old.path, set()), new) for old, new in change.kept]
+        for column in change.dropped:
+            now.pop(column.path, None)
+        for paths, column in [*moved, *((set[Path](), column) for column in change.added)]:
+            names = paths | {column.path}
+            if state.is_mapped and column.known_id is not None:
+                names |= by_identity.setdefault((column.known_id, column.physical_path), names)
+                by_identity[column.known_id, column.physical_path] = names
+            now[column.path] = names
+        before = state
+    return now
+
+
+class _Files:
+    """The files of a table, by their place."""
+
+    def __init__(self, folder: TableFolder, found: Sequence[State]) -> None:
+        self._folder = folder
+        self._found = found
+        self._columns = [FileColumns(state, found) for state in found]
+        self._foreign = {id(each): self._columns[-1].foreign(each) for each in folder.files}
+        self._live = [each for each in folder.files if each.kind == LIVE]
+        self._dirty = [each for each in self._live if self._foreign[id(each)]]
+        self._others = [each for each in folder.files if each.kind != LIVE]
+        # Until the live files are clean, all others may be as old as one with a dropped column.
+        self._left = [
+            each for each in self._others if self._dirty or each.is_older or self._foreign[id(each)]
+        ]
+        left = {id(each) for each in self._left}
+        self._unreadable = [
+            each for each in folder.files if each.problem is not None and id(each) not in left
+        ]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Returns the other tables in whose folders live files are."""
+        return tuple(sorted({each.source for each in self._live if each.source is not None}))
+
+    @property
+    def is_unknown(self) -> bool:
+        """Returns whether a file or a schema may contain any column."""
+        has_schemas = all(state.metadata.schema is not None for state in self._found)
+        return bool(self._unreadable or self._folder.unknown_log_files) or not has_schemas
+
+    @property
+    def has_unknown_columns(self) -> bool:
+        """Returns whether a file may contain a column that no version has."""
+        suspects = [each for each in self._folder.files if self._foreign[id(each)]]
+        return self.is_unknown or any(
+            set.intersection(*(columns.foreign(each) for columns in self._columns))
+            for each in suspects
+        )
+
+    @property
+    def remains(self) -> bool:
+        """Returns whether data of a dropped column remains, or a file as old as such data."""
+        folder = self._folder
+        older = folder.older_log_files.num_files or folder.older_tombstones
+        return bool(self._dirty or self._left or older)
+
+    @property
+    def moment(self) -> Moment | None:
+        """Returns the moment since which the live files are clean; None if they are not."""
+        folder = self._folder
+        if self._dirty or any(each.problem is not None for each in self._live):
+            return None
+        if any(not each.is_older for each in self._left):
+            # Another writer added a dropped column after the moment.
+            return Moment(folder.log.last_version, folder.now)
+        return folder.moment
+
+    def places(self) -> Iterator[DroppedPlace]:
+        """Yields the places, in the order of their steps."""
+        yield self._place("live files", self._live, self._dirty, *self._rewriting())
+        outside = [each for each in self._live if each.source is not None]
+        sources = " and ".join(self.sources)
+        yield self._place(
+            "source files",
+            outside,
+            [each for each in self._dirty if each.source is not None],
+            dropped.SOURCE,
+            f"Erase the column from {sources} too, which keeps its own files.",
+        )
+        visible = [each for each in self._others if not each.is_hidden]
+        for place, kinds in (
+            ("older files", (REMOVED, UNTRACKED)),
+            ("change data", (CHANGE_DATA,)),
+            ("vectors", (VECTORS,)),
+        ):
+            of_kind = [each for each in visible if each.kind in kinds]
+            left = [each for each in self._left if each in of_kind]
+            yield self._place(place, of_kind, left, *self._vacuum(left))
+        hidden = [each for each in self._others if each.is_hidden]
+        yield self._place(
+            "hidden files",
+            hidden,
+            [each for each in hidden if each in self._left],
+            dropped.BY_HAND,
+            f"VACUUM ignores hidden files: delete them by hand{_examples(hidden)}.",
+        )
+        yield from self._log()
+        unknown = self._folder.unknown_log_files
+        row = self._place(
+            "unreadable",
+            self._unreadable,
+            self._unreadable,
+            dropped.BY_HAND,
+            "Restore, repair or delete these files by hand, because no statement does it"
+            f"{_examples(self._unreadable, *unknown)}.",
+        )
+        number = row.num_files + len(unknown)
+        yield replace(row, num_files=number, num_listed=number) if number else row
+
+    def _place(
+        self,
+        place: str,
+        listed: Sequence[FileGroup],
+        left: Sequence[FileGroup],
+        step: str,
+        statement: str,
+        earliest: int | None = None,
+    ) -> DroppedPlace:
+        paths = {path for each in left for path in self._foreign[id(each)]}
+        return _row(
+            DroppedPlace(
+                place,
+                sum(each.num_files for each in left),
+                sum(each.size_in_bytes for each in left),
+                sum(each.num_files for each in listed),
+                tuple(sorted(quoted(path) for path in paths if not _inside(path, paths))),
+            ),
+            step,
+            statement,
+            self._later(earliest),
+        )
+
+    def _later(self, time: int | None) -> Any:
+        """Returns a time after now; None for now. The JVM makes timestamps of milliseconds."""
+        return time if time is not None and time > self._folder.now else None
+
+    def _rewriting(self) -> tuple[str, str]:
+        """Returns the step for live files. PURGE compares the columns in footers only.
+
+        Source:
+            Protocol, "Maintenance Operations on Catalog-managed Tables".
+        """
+        folder, newest = self._folder, self._newest
+        in_footers = all(each.columns for each in self._dirty) and not any(
+            self._columns[-1].foreign_folders(each) for each in self._dirty
+        )
+        if newest.is_mapped and not newest.is_catalog_managed and in_footers:
+            return dropped.PURGE, f"REORG TABLE {folder.name} APPLY (PURGE)"
+        rewrite = "Write the rows of these files again, such as by INSERT OVERWRITE."
+        return dropped.REWRITE, rewrite
+
+    def _vacuum(self, left: Sequence[FileGroup]) -> tuple[str, str, int]:
+        """Returns the step, its statement, and when all these files are old enough.
+
+        VACUUM would delete the files of other tables below the folder too.
+
+        Source:
+            Delta 4.4.0, VacuumCommand.scala, `getValidFilesFromSnapshot`.
+        """
+        folder = self._folder
+        since = folder.moment.time if all(each.is_older for each in left) else folder.now
+        at = (folder.now if self._dirty else since) + folder.deleted_file_retention + 1
+        if folder.other_tables:
+            below = ", ".join(folder.other_tables[:_SHOWN])
+            text = f"Delete these files by hand: VACUUM deletes the files of {below} too"
+            return dropped.BY_HAND, f"{text}{_examples(left)}.", at
+        if self._newest.is_catalog_managed:
+            text = "Let the catalog delete removed files: Delta refuses VACUUM of its tables."
+            return dropped.VACUUM, text, at
+        return dropped.VACUUM, f"VACUUM {folder.name}", at
+
+    def _log(self) -> Iterator[DroppedPlace]:
+        """Yields the rows of the log. Cleanup counts whole days of UTC.
+
+        Source:
+            Delta 4.4.0, MetadataCleanup.scala, `cleanUpExpiredLogs`.
+        """
+        folder = self._folder
+        text = "Let the table write a checkpoint: log cleanup follows it"
+        if not folder.cleans_up_log:
+            text += ", once delta.enableExpiredLogCleanup is true"
+        files = folder.log_files if self._dirty else folder.older_log_files
+        since = folder.now if self._dirty else folder.cleanable_from
+        number = folder.tombstones if self._dirty else folder.older_tombstones
+        listed = folder.log_files.num_files
+        for row, counted_from in (
+            (DroppedPlace("log", files.num_files, files.size_in_bytes, listed), since),
+            (DroppedPlace("tombstones", number, 0, folder.tombstones), folder.now),
+        ):
+            at = -(-counted_from // _DAY) * _DAY + folder.log_retention
+            yield _row(row, dropped.LOG_CLEANUP, f"{text}.", self._later(at))
+
+    @property
+    def _newest(self) -> State:
+        return self._found[-1]
+
+
+def _row(row: DroppedPlace, step: str, statement: str, earliest: Any) -> DroppedPlace:
+    """Returns a row with its step if something remains."""
+    if not row.num_files:
+        return row
+    return replace(row, step=step, statement=statement, earliest=earliest)
+
+
+def _examples(files: Sequence[FileGroup], *others: str) -> str:
+    names = sorted([*(each.example for each in files), *others])
+    return f" ({', '.join(names[:_SHOWN])}{', ..' if len(names) > _SHOWN else ''})"
+
+
+def _inside(path: Path, paths: set[Path]) -> bool:
+    return any(path[:length] in paths for length in range(1, len(path)))
