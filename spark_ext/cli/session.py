@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from spark_ext.cli.output import print_error
 from spark_ext.errors import SparkExtError
 from spark_ext.launch.session import (
     CATALOG,
@@ -31,6 +33,8 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+# The wait for the last lines of a JVM that does not start.
+_SECONDS = 2.0
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -57,12 +61,49 @@ def own_session(name: str, own: Mapping[str, str] = NO_SETTINGS) -> Iterator[Spa
     if is_ours:
         for key, value in {**_QUIET, **own}.items():
             builder.config(key, settings.get(key, value))
-    spark = configure(builder).getOrCreate()
+    with quiet_unless_it_fails():
+        spark = configure(builder).getOrCreate()
     try:
         yield spark
     finally:
         if is_ours:
             spark.stop()
+
+
+@contextmanager
+def quiet_unless_it_fails() -> Iterator[None]:
+    """Shows the standard error of programs that start in the body only if the body fails.
+
+    Ivy prints 80 lines while a JVM starts. The JVM keeps the pipe, so a thread shows what the JVM
+    prints after the body, such as the errors of Spark.
+    """
+    before: list[bytes] = []
+    has_started = Event()
+    reader, writer = os.pipe()
+    screen = os.dup(2)
+
+    def read() -> None:
+        with suppress(OSError):  # nobody reads standard error
+            while text := os.read(reader, 65_536):
+                if has_started.is_set():
+                    os.write(screen, text)
+                else:
+                    before.append(text)
+
+    thread = Thread(target=read, name="spark-ext-stderr", daemon=True)
+    thread.start()
+    os.dup2(writer, 2)
+    os.close(writer)
+    try:
+        yield
+    except BaseException:
+        os.dup2(screen, 2)
+        thread.join(_SECONDS)  # a JVM that has ended has closed the pipe
+        print_error(b"".join(before).decode(errors="replace"), end="")
+        raise
+    finally:
+        os.dup2(screen, 2)
+        has_started.set()
 
 
 def error_text(error: Exception) -> str:
