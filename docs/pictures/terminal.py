@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import re
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -38,10 +40,7 @@ COLOURS = {
     "color(10)": "#15803d",
     "bold": "#ffffff",
 }
-STYLE = (
-    "    text { font: 12.5px ui-monospace, Menlo, Consolas, monospace; fill: #e2e8f0; "
-    "white-space: pre }"
-)
+STYLE = "    text { font: 12.5px ui-monospace, Menlo, Consolas, monospace; fill: #e2e8f0 }"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 LAKE = (
@@ -77,7 +76,9 @@ class Screen:
         dots = [f'  <circle cx="{22 + 18 * at}" cy="18" r="5" fill="#475569"/>' for at in range(3)]
         return "\n".join(
             [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+                # Renderers outside of browsers keep blanks by this attribute only.
+                '<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" '
+                f'viewBox="0 0 {WIDTH} {height}" '
                 f'width="{WIDTH}" height="{height}" role="img" aria-labelledby="title">',
                 f'  <title id="title">{escape(self.title)}</title>',
                 f"  <style>\n{STYLE}\n  </style>",
@@ -137,12 +138,15 @@ def plain(line: str) -> str:
 
 
 def printed(command: str) -> list[str]:
-    """Returns the prompt, and the start of each line that a command prints."""
+    """Returns the prompt, and the lines that a command prints."""
     output = io.StringIO()
-    with redirect_stdout(output), redirect_stderr(output):
+    with (
+        patch.dict(os.environ, COLUMNS=str(COLUMNS)),
+        redirect_stdout(output),
+        redirect_stderr(output),
+    ):
         command_line(command.split())
-    lines = output.getvalue().splitlines()
-    return [f"$ spark-ext {command} | cut -c-{COLUMNS}", *(line[:COLUMNS] for line in lines)]
+    return [f"$ spark-ext {command}", *output.getvalue().splitlines()]
 
 
 def screens(spark: SparkSession, folder: Path) -> list[Screen]:

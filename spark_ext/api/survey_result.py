@@ -4,13 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from spark_ext.removal.stages import COPY, METADATA, UNMAPPED
+from spark_ext.removal.reasons import EARLIER_STAGE, reason_in_words, what_to_do
+from spark_ext.removal.stages import BLOCKED, COPY, METADATA, REWRITE, STAGES, UNMAPPED
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, obstacles
-from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table, as_text
+from spark_ext.show.states import size
+from spark_ext.show.tables import (
+    Cases,
+    Facts,
+    Lines,
+    Part,
+    Rendered,
+    Table,
+    as_text,
+    error_in_words,
+    more,
+)
 
 _SHOWN = 100
 _TABLES = (
@@ -25,11 +37,10 @@ _TABLES = (
     "unmapped",
     "readers",
     "writers",
-    "blocked by, or error",
 )
-_COSTS = ("stage", "cost", "tables", "files", "bytes")
+_NARROW = (*STAGES, "numFiles", "sizeInBytes", "table")
 _OBSTACLES = ("stage", "blocked by", "tables")
-_ERRORS = ("error", "tables")
+_CASES = ("state", "table", "because", "what to do")
 _NEXT = (
     "spark-ext remove <the same places> --dry-run",
     "spark_ext.remove_column_mapping(spark, <the same places>, dry_run=True)",
@@ -48,40 +59,64 @@ class Survey(Rendered):
     tables: tuple[SurveyedTable, ...]
     sums: SurveySums
 
-    def text(self, *, shown: int | None = None) -> str:
-        """Returns the sums and the first `shown` tables; None for all tables."""
-        return as_text(self._parts(shown))
+    def text(self, *, all_tables: bool = False) -> str:
+        """Returns the sums and the tables that need a person, which fit the terminal.
 
-    def _parts(self, shown: int | None = _SHOWN) -> Iterator[Part]:
+        Args:
+            all_tables: Whether a row for every table follows.
+        """
+        return as_text(self._parts(None, None) if all_tables else self._parts(rows=0))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _parts(self, cases: int | None = _SHOWN, rows: int | None = _SHOWN) -> Iterator[Part]:
         sums = self.sums
         yield Facts(
             {
-                "tables": sums.num_tables,
-                "cannot be read": sum(error.num_tables for error in sums.errors),
-                "files": sums.num_files,
-                "bytes": sums.size_in_bytes,
+                "tables": f"{sums.num_tables:,}",
+                **{stage: self._groups(stage) for stage in STAGES},
+                "cannot be read": _errors(sums),
+                "files": f"{sums.num_files:,}, {size(sums.size_in_bytes)}",
                 "views left out": sums.num_views,
                 "other tables left out": sums.num_others,
-            }
+            },
+            fits=True,
         )
-        costs = [astuple(cost) for cost in sums.costs]
-        obstacles = [(known.stage, _words(known), known.num_tables) for known in sums.blocked_by]
-        errors = [(error.error, error.num_tables) for error in sums.errors]
-        for caption, columns, rows in (
-            ("The cost of each removal stage", _COSTS, costs),
-            ("What blocks a stage", _OBSTACLES, obstacles),
-            ("Tables that cannot be read", _ERRORS, errors),
-            ("The tables", _TABLES, self._tables(shown)),
-        ):
-            if rows:
-                yield Table(columns, rows, caption)
+        blocked_by = [each for each in sums.blocked_by if each.reason != EARLIER_STAGE]
+        if blocked_by:
+            obstacles = [(known.stage, _words(known), known.num_tables) for known in blocked_by]
+            yield Table(_OBSTACLES, obstacles, "What blocks a stage")
+        for_a_person = [each for each in self.tables if each.error or each.blocked_by]
+        if for_a_person:
+            yield Cases(_CASES, [*map(_case, for_a_person[:cases])], "Tables that need a person")
+            yield from more(for_a_person, cases)
+        if self.tables and rows != 0:
+            yield Table(_TABLES, [*map(_row, self.tables[:rows])], "The tables", _NARROW)
+            yield from more(self.tables, rows)
         if any(sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
             yield Lines("Next, plan the removal:", _NEXT)
 
-    def _tables(self, shown: int | None) -> list[tuple[Any, ...]]:
-        rows = [_row(table) for table in self.tables[:shown]]
-        more = len(self.tables) - len(rows)
-        return [*rows, (f"({more:,} more)", *[None] * (len(_TABLES) - 1))] if more else rows
+    def _groups(self, stage: str) -> str:
+        """Returns the tables by the cost of a stage, with the bytes to copy or rewrite."""
+        costs = [each for each in self.sums.costs if each.stage == stage]
+        return ", ".join(
+            f"{each.num_tables:,} {each.cost}"
+            + (f" {size(each.size_in_bytes)}" if each.cost in (COPY, REWRITE) else "")
+            for each in costs
+        )
+
+
+def _errors(sums: SurveySums) -> str:
+    return ", ".join(f"{each.num_tables:,} {each.error}" for each in sums.errors) or "0"
+
+
+def _case(table: SurveyedTable) -> tuple[str, ...]:
+    if table.error is not None:
+        return "UNREADABLE", table.table, error_in_words(table.error, table.message), ""
+    obstacles = [each for each in table.blocked_by if each.reason != EARLIER_STAGE]
+    reasons = [f"{each.stage}: {reason_in_words(each.why)}" for each in obstacles]
+    return BLOCKED, table.table, "\n".join(reasons), what_to_do(each.why for each in obstacles)
 
 
 def _row(table: SurveyedTable) -> tuple[Any, ...]:
@@ -97,7 +132,6 @@ def _row(table: SurveyedTable) -> tuple[Any, ...]:
         table.unmapped,
         table.readers,
         table.writers,
-        table.error or obstacles_in_words(table),
     )
 
 

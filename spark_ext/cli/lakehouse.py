@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from spark_ext.cli import run_progress
 from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
-from spark_ext.cli.many_tables import add_parallel, add_places, add_progress, run
+from spark_ext.cli.many_tables import add_all, add_parallel, add_places, add_progress, run
 from spark_ext.cli.output import output_file, standard_output, written
 from spark_ext.lakehouse.files import REPORT_FORMS
 from spark_ext.removal.stages import STAGES, UNMAPPED
@@ -77,6 +77,7 @@ def _add_output(output: Any) -> None:
         help="print a JSON object with the sums, and one for each table",
     )
     form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
+    add_all(form)
     output.add_argument(
         "--report",
         type=partial(output_file, REPORT_FORMS),
@@ -152,7 +153,7 @@ def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
         elif chosen.csv:
             report.write_csv(output)
         else:
-            print(report.text(), file=output)
+            print(report.text(all_tables=chosen.all), file=output)
 
 
 def _command(

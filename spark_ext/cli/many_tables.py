@@ -52,6 +52,13 @@ def add_places(parser: argparse.ArgumentParser) -> None:
         )
 
 
+def add_all(group: Any) -> None:
+    """Adds the option to print every table."""
+    group.add_argument(
+        "--all", action="store_true", help="print a row for every table below the sums"
+    )
+
+
 def add_parallel(group: Any) -> None:
     """Adds the number of tables at a time."""
     group.add_argument(

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
 from spark_ext.cli.command import Command
-from spark_ext.cli.many_tables import add_where
+from spark_ext.cli.many_tables import add_all, add_where
 from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
@@ -30,6 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print a JSON object for each table, and one with the sums",
     )
     form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
+    add_all(form)
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -45,7 +46,7 @@ def _run(chosen: argparse.Namespace) -> int:
             elif chosen.csv:
                 write_csv(found, out)
             else:
-                print(found.text(), file=out)
+                print(found.text(all_tables=chosen.all), file=out)
     except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
         print_error(error_text(error))
         return FAILED

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -16,32 +16,50 @@ from spark_ext.lakehouse.budget import BYTES
 from spark_ext.lakehouse.files import REPORT_FORMS, page, require_form, whole_file
 from spark_ext.lakehouse.next_call import Call, NextCall
 from spark_ext.lakehouse.results import (
+    BLOCKED,
     CANCELLED,
     COMPLETE,
+    DONE,
     FAILED,
     GONE,
     NOT_BEGUN,
+    OUTCOMES,
     PLANNED,
+    UNREADABLE,
     WAITING,
     OutcomeSum,
     TableResult,
     sums,
 )
 from spark_ext.lakehouse.signals import Interrupted
-from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
-from spark_ext.wire.rows import ddl, in_camel_case, json_lines, plain, write_csv
+from spark_ext.show.states import size
+from spark_ext.show.tables import (
+    Cases,
+    Facts,
+    Part,
+    Rendered,
+    Table,
+    as_text,
+    cell,
+    error_in_words,
+    more,
+)
+from spark_ext.wire.rows import ddl, in_camel_case, plain, write_csv
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SHOWN = 100
-# The same call may finish these tables at once. A table that is gone may have another name.
-_AGAIN = {NOT_BEGUN, CANCELLED, FAILED, GONE}
-_SUMS = ("outcome", "tables", "files", "bytes")
+# The sums have the reasons of these tables.
+_STOPPED = {NOT_BEGUN, CANCELLED}
+# The next call does not help these tables.
+_FOR_A_PERSON = {GONE, BLOCKED, UNREADABLE, FAILED}
+_CASES = ("outcome", "table", "because", "what to do")
 _ROWS = (
     *("table", "outcome", "cost", "files", "bytes", "kept", "copied", "rewritten"),
-    *("seconds", "versions", "reasons, or error", "what to do"),
+    *("seconds", "versions"),
 )
+_NARROW = ("outcome", "cost", "files", "bytes", "seconds", "table")
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,8 +105,7 @@ class LakehouseReport(Rendered):
             return None
         if self.dry_run and self.of(PLANNED):
             return NextCall(words="run the plan", earliest=None, calls=self.call.texts())
-        is_ready = any(each.outcome == WAITING and each.come_back is None for each in self.tables)
-        if self.interrupted is None and not is_ready and not any(map(self.of, _AGAIN)):
+        if self.interrupted is None and not any(map(_may_end_at_once, self.tables)):
             return self._next_call_later(self.call)
         call = self._with_more_bytes(self.call)
         words = "the same call again" if call == self.call else "the same call with more bytes"
@@ -112,8 +129,11 @@ class LakehouseReport(Rendered):
         return call.with_options(max_bytes=max(refused))
 
     def writing(self, files: Iterable[str | os.PathLike[str]]) -> LakehouseReport:
-        """Returns the report of a command that writes files, as its next call does."""
-        if self.call is None:
+        """Returns the report of a command that writes files, as its next call does.
+
+        The call that runs the plan of a dry run does not replace the files of the plan.
+        """
+        if self.call is None or self.dry_run:
             return self
         options = tuple(("--report", os.fspath(file)) for file in files)
         return replace(self, call=replace(self.call, files=options))
@@ -127,13 +147,20 @@ class LakehouseReport(Rendered):
         """Returns the results with an outcome."""
         return tuple(each for each in self.tables if each.outcome == outcome)
 
-    def text(self, *, shown: int | None = None) -> str:
-        """Returns the sums and the first `shown` tables; None for all tables."""
-        return as_text(self._parts(shown))
+    def text(self, *, all_tables: bool = False) -> str:
+        """Returns the sums and the tables that need a person, which fit the terminal.
 
-    def html(self, *, shown: int | None = None) -> str:
-        """Returns the HTML of `text`."""
-        return "".join(part.html() for part in self._parts(shown))
+        Args:
+            all_tables: Whether a row for every table follows.
+        """
+        return as_text(self._parts(None, None) if all_tables else self._parts(rows=0))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def html(self) -> str:
+        """Returns the HTML of the text with all tables."""
+        return "".join(part.html() for part in self._parts(None, None))
 
     def as_objects(self) -> Iterator[dict[str, Any]]:
         """Yields an object with the sums, then one for each table, for lines of JSON."""
@@ -165,7 +192,8 @@ class LakehouseReport(Rendered):
     def write(self, file: str | os.PathLike[str]) -> None:
         """Writes the report to a file, in the form that its end names: one of `REPORT_FORMS`.
 
-        A file `.json` has a line for each of `as_objects`. A reader never sees an incomplete file.
+        A file `.json` has one object: the sums, with the tables. A reader never sees an incomplete
+        file.
 
         Raises:
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name has another end.
@@ -179,39 +207,50 @@ class LakehouseReport(Rendered):
             elif form == ".html":
                 written.write(page(f"spark-ext: {self.goal}", self.html()))
             elif form == ".json":
-                written.writelines(json_lines(self.as_objects()))
+                sums, *tables = self.as_objects()
+                json.dump({**sums, "tables": tables}, written)
+                written.write("\n")
             else:
-                written.write(f"{self.text()}\n")
+                written.write(f"{self.text(all_tables=True)}\n")
 
     def to_df(self, spark: SparkSession) -> DataFrame:
         """Returns the tables as a DataFrame, whose columns are the fields of `TableResult`."""
         rows = [plain(each, of_time=lambda time: time) for each in self.tables]
         return spark.createDataFrame(rows, ddl(TableResult))
 
-    def _parts(self, shown: int | None = _SHOWN) -> Iterator[Part]:
+    def _parts(self, cases: int | None = _SHOWN, rows: int | None = _SHOWN) -> Iterator[Part]:
         yield Facts(
             {
                 "goal": self.goal,
                 "where": self.where or "the current schema",
                 **({"dry run": True} if self.dry_run else {}),
                 **({"interrupted by": self.interrupted} if self.interrupted else {}),
-                "tables": len(self.tables),
+                "tables": self._groups() or "0",
                 "complete": self.complete,
                 **({"come back": _time(self.come_back)} if self.come_back else {}),
                 "seconds": f"{self.seconds:.1f}",
-            }
+            },
+            fits=True,
         )
-        if self.tables:
-            rows = [tuple(asdict(each).values()) for each in self.sums]
-            yield Table(_SUMS, rows, "Tables by outcome")
-            yield Table(_ROWS, self._rows(shown), "The tables")
+        for_a_person = [each for each in self.tables if _needs_a_person(each)]
+        if for_a_person:
+            yield Cases(_CASES, [*map(_case, for_a_person[:cases])], "Tables that need a person")
+            yield from more(for_a_person, cases)
+        if self.tables and rows != 0:
+            yield Table(_ROWS, [*map(_row, self.tables[:rows])], "The tables", _NARROW)
+            yield from more(self.tables, rows)
         if self.next_call is not None:
             yield from self.next_call.parts()
 
-    def _rows(self, shown: int | None) -> list[Sequence[Any]]:
-        rows: list[Sequence[Any]] = [_row(each) for each in self.tables[:shown]]
-        more = len(self.tables) - len(rows)
-        return [*rows, (f"({more:,} more)", *[None] * (len(_ROWS) - 1))] if more else rows
+    def _groups(self) -> str:
+        """Returns the tables that are done or planned by their cost, and others by outcome."""
+        groups: dict[str, list[TableResult]] = {}
+        for each in sorted(self.tables, key=lambda each: OUTCOMES.index(each.outcome)):
+            by_cost = each.outcome in (PLANNED, DONE) and each.cost
+            group = by_cost or each.outcome
+            reasons = f" ({cell(each.reasons)})" if each.outcome in _STOPPED else ""
+            groups.setdefault(group + reasons, []).append(each)
+        return ", ".join(_group(name, tables) for name, tables in groups.items())
 
 
 class LakehouseInterrupted(Interrupted):
@@ -220,23 +259,43 @@ class LakehouseInterrupted(Interrupted):
     report: LakehouseReport
 
 
+def _may_end_at_once(each: TableResult) -> bool:
+    """Returns whether the same call may finish a table now, without the help of a person."""
+    if each.outcome == FAILED:
+        return each.error is None or bool(each.reasons)  # another writer, or an unknown end
+    is_ready = each.outcome == WAITING and each.come_back is None
+    # A table that is gone may have another name.
+    return is_ready or each.outcome in (NOT_BEGUN, CANCELLED, GONE)
+
+
+def _group(name: str, tables: Sequence[TableResult]) -> str:
+    changed = sum(each.changed.size_in_bytes for each in tables)
+    has_size = changed and tables[0].outcome not in _FOR_A_PERSON
+    return f"{len(tables):,} {name}" + (f" {size(changed)}" if has_size else "")
+
+
+def _needs_a_person(each: TableResult) -> bool:
+    return each.outcome in _FOR_A_PERSON or each.removed_by is not None
+
+
+def _case(each: TableResult) -> tuple[str, ...]:
+    because = error_in_words(each.error, each.message) or "\n".join(each.reasons)
+    todo = filter(None, (each.unblocking, each.removed_by))
+    return each.outcome, each.table, because, "\n".join(todo)
+
+
 def _row(each: TableResult) -> tuple[Any, ...]:
     counts = (each.kept, each.copied, each.rewritten)
     versions = (each.version_before, each.version_after)
-    todo = [each.unblocking, each.removed_by]
-    if each.come_back is not None:
-        todo.append(f"run the same call again at {_time(each.come_back)}")
     return (
         each.table,
         each.outcome,
         each.cost,
-        each.num_files,
-        each.size_in_bytes,
+        each.changed.num_files,
+        each.changed.size_in_bytes,
         *(None if count is None else count.num_files for count in counts),
         None if each.seconds is None else round(each.seconds, 1),
         None if None in versions else "{} to {}".format(*versions),
-        each.error or each.reasons,
-        "; ".join(text for text in todo if text),
     )
 
 

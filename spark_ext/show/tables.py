@@ -6,14 +6,17 @@ booleans are Delta's `true` and `false`, and a tuple or list is its values with 
 that could move the cursor of a terminal or break a line is escaped, because names of columns may
 have any character; HTML is also escaped.
 
-HTML shows states in colours and bytes with a unit. Text has exact bytes, which programs may read.
-The styles are in each element: a notebook aligns all cells to the right, and removes style sheets.
+HTML shows states in colours and bytes with a unit. Text has exact bytes, which programs may read,
+except in tables that fit a terminal. The styles are in each element: a notebook aligns all cells to
+the right, and removes style sheets.
 """
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Protocol
@@ -22,6 +25,8 @@ from spark_ext.show.states import colours, in_units
 
 # The headings of columns with bytes.
 _BYTES = ("bytes", "sizeInBytes")
+# A last column of a table keeps this width in a narrow terminal.
+_LEAST = 20
 
 
 class Part(Protocol):
@@ -82,6 +87,10 @@ class Lines:
 class Facts:
     """Named values, a line each.
 
+    Args:
+        values: The values by their names.
+        fits: Whether long values wrap at the width of the terminal.
+
     Example:
         >>> print(Facts({"mode": "name", "tracked": True}).text())
         mode:    name
@@ -91,14 +100,15 @@ class Facts:
     """
 
     values: Mapping[str, Any]
+    fits: bool = False
 
     def text(self) -> str:
         """Returns a line for each value."""
         width = max(map(_width, self.values), default=0) + 1
-        lines = (
-            f"{_padded(f'{name}:', width)} {cell(known)}" for name, known in self.values.items()
-        )
-        return "\n".join(line.rstrip() for line in lines)
+        rows = [[f"{name}:", cell(known)] for name, known in self.values.items()]
+        if self.fits:
+            rows = list(_fitting(rows, width + 1))
+        return "\n".join(f"{_padded(name, width)} {text}".rstrip() for name, text in rows)
 
     def html(self) -> str:
         """Returns a table with a row for each value."""
@@ -117,6 +127,8 @@ class Table:
         columns: The headings.
         rows: The values.
         caption: The caption in HTML.
+        narrow: The columns in text. The last one wraps at the width of the terminal, and bytes have
+            a unit. If empty, text has all columns, and no row wraps.
 
     Example:
         >>> table = Table(["name", "version"], [("fare", 3), ("a<b", None)])
@@ -132,12 +144,23 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     caption: str | None = None
+    narrow: Sequence[str] = ()
 
     def text(self) -> str:
         """Returns the head, a rule and a line for each row."""
-        cells = [tuple(self.columns), *(tuple(map(cell, row)) for row in self.rows)]
+        shown: Sequence[int] = range(len(self.columns))
+        if self.narrow:
+            shown = [self.columns.index(column) for column in self.narrow]
+        sizes = [bool(self.narrow) and self.columns[at] in _BYTES for at in shown]
+        right = [size or self._right()[at] for at, size in zip(shown, sizes, strict=True)]
+        cells = [[cell(self.columns[at]) for at in shown]]
+        for row in self.rows:
+            texts = (cell(row[at]) for at in shown)
+            cells.append([in_units(t) if size else t for t, size in zip(texts, sizes, strict=True)])
+        if self.narrow:
+            taken = sum(max(map(_width, column)) + 2 for column in [*zip(*cells, strict=True)][:-1])
+            cells = list(_fitting(cells, taken))
         widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-        right = self._right()
         rule = tuple("-" * width for width in widths)
         return "\n".join(_line(line, widths, right) for line in (cells[0], rule, *cells[1:]))
 
@@ -154,6 +177,63 @@ class Table:
         """Returns which columns have numbers."""
         columns = range(len(self.columns))
         return [_is_numeric(row[number] for row in self.rows) for number in columns]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Tables for a person to read, each with what has happened and what to do.
+
+    Args:
+        columns: The headings in HTML.
+        rows: The values: a state, a name, and texts.
+        caption: The caption in HTML.
+
+    Example:
+        >>> rows = [("FAILED", "db.t", "The disk is full.", "Delete files.")]
+        >>> print(Cases(["state", "table", "because", "what to do"], rows).text())
+        FAILED  db.t
+          The disk is full.
+          Delete files.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str | None = None
+
+    def text(self) -> str:
+        """Returns a line for each row, and below it the texts, which wrap in a terminal."""
+        width = max((_width(row[0]) for row in self.rows), default=0)
+        lines = []
+        for state, name, *texts in self.rows:
+            lines += _wrapped(f"{_padded(state, width)}  {cell(name)}", "")
+            for line in (line for text in texts for line in text.splitlines()):
+                lines += _wrapped(cell(line), "  ")
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """Returns a table with a head."""
+        rows = [
+            (state, name, *(" ".join(text.splitlines()) for text in texts))
+            for state, name, *texts in self.rows
+        ]
+        return Table(self.columns, rows, self.caption).html()
+
+
+def more(rows: Sequence[object], shown: int | None) -> Iterator[Part]:
+    """Yields how many rows are not among the first `shown`."""
+    if shown is not None and len(rows) > shown:
+        yield Lines(f"({len(rows) - shown:,} more tables)")
+
+
+def error_in_words(condition: str | None, message: str | None) -> str:
+    """Returns the text of an error, after its condition if the text lacks the condition.
+
+    Example:
+        >>> error_in_words("DELTA_X", "Lost."), error_in_words("DELTA_X", "[DELTA_X] Lost.")
+        ('[DELTA_X] Lost.', '[DELTA_X] Lost.')
+    """
+    text = message or ""
+    return text if condition is None or condition in text else f"[{condition}] {text}".rstrip()
 
 
 def cell(value: Any) -> str:
@@ -190,7 +270,8 @@ def _element(tag: str, value: Any, *, to_the_right: bool = False, is_size: bool 
     exact = _html(value)
     title = f' title="{exact} bytes"' if is_size and exact else ""
     shown = in_units(exact) if is_size else exact
-    return f'<{tag}{title} style="text-align:{align}{colours(value)}">{shown}</{tag}>'
+    wrap = ";white-space:nowrap" if is_size else ""
+    return f'<{tag}{title} style="text-align:{align}{wrap}{colours(value)}">{shown}</{tag}>'
 
 
 def _html(value: Any) -> str:
@@ -208,6 +289,27 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
         for text, width, is_right in zip(cells, widths, right, strict=True)
     )
     return "  ".join(padded).rstrip()
+
+
+def _fitting(rows: Iterable[Sequence[str]], taken: int) -> Iterator[list[str]]:
+    """Yields rows that fit a terminal: the last cell continues in further rows.
+
+    Args:
+        rows: The cells.
+        taken: The width of all cells but the last one.
+    """
+    room = max(_LEAST, shutil.get_terminal_size().columns - taken)
+    for *cells, last in rows:
+        for part in textwrap.wrap(last, room, break_on_hyphens=False) or [""]:
+            yield [*cells, part]
+            cells = [""] * len(cells)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    width = shutil.get_terminal_size().columns
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def _padded(text: str, width: int, *, to_the_right: bool = False) -> str:

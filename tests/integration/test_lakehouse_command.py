@@ -49,6 +49,6 @@ def test_report_file_is_written_when_output_has_no_reader(
     code = main(["remove", str(table.path), "--report", str(report)])
 
     assert code == expected
-    rows = [json.loads(line) for line in report.read_text().splitlines()]
-    assert [row["outcome"] for row in rows[1:]] == ["DONE"]
+    rows = json.loads(report.read_text())["tables"]
+    assert [row["outcome"] for row in rows] == ["DONE"]
     assert table.log.configuration.get("delta.columnMapping.mode", "none") == "none"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, cast
@@ -455,18 +456,74 @@ def test_report_has_the_earliest_time_of_the_next_call() -> None:
 
     assert report.come_back == LATER
     assert "come back: 2026-11-28 07:01:00+02:00" in repr(report)
-    assert "run the same call again at 2026-11-28 08:01:00+02:00" in repr(report)
 
 
-def test_text_begins_with_the_sums() -> None:
-    lines = REPORT.text().splitlines()
+def table_of(number: int, outcome: str, **facts: Any) -> TableResult:
+    return TableResult(table=f"spark_catalog.sales.table_{number}", outcome=outcome, **facts)
 
-    assert lines[0] == "goal:     remove column mapping until writers"
-    outcome_lines = [line.split()[0] for line in lines if line.split()[:1] and line[0].isupper()]
-    assert outcome_lines == list(OUTCOMES)
+
+GROUPS = (
+    *(table_of(at, "DONE", cost="METADATA") for at in range(10)),
+    *(
+        table_of(at, "DONE", cost="COPY", copied=FileCount(1, 685_000), rewritten=FileCount())
+        for at in range(10, 30)
+    ),
+    table_of(30, "BLOCKED", reasons=("unmapped: X",), unblocking="Rename the columns."),
+    table_of(31, "FAILED", error="USAGE_TRACKING_X", message="Cannot copy: " + "the disk " * 40),
+    table_of(32, "NOT_BEGUN", reasons=("BUDGET_OF_TIME",), size_in_bytes=80_000_000),
+)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_text_has_the_sums_and_the_tables_that_need_a_person(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    text = replace(REPORT, tables=GROUPS).text()
+
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= columns
+    sums = "10 METADATA, 20 COPY 13.7 MB, 1 NOT_BEGUN (BUDGET_OF_TIME) 80.0 MB, 1 BLOCKED, 1 FAILED"
+    assert re.sub(r"\s+", " ", text).count(f"tables: {sums} complete: false") == 1
+    blocked = lines.index("BLOCKED  spark_catalog.sales.table_30")
+    assert lines[blocked + 1 : blocked + 3] == ["  unmapped: X", "  Rename the columns."]
+    assert lines[blocked + 3] == "FAILED   spark_catalog.sales.table_31"
+    assert lines[blocked + 4].startswith("  [USAGE_TRACKING_X] Cannot copy: the disk")
+    assert set(re.findall(r"table_\d+", text)) == {"table_30", "table_31"}
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_text_of_all_tables_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    tables = (*GROUPS, table_of(33, "DONE"), replace(GROUPS[0], table="/data/" + "x" * 200))
+
+    text = replace(REPORT, tables=tables).text(all_tables=True)
+
+    assert max(map(len, text.splitlines())) <= columns
+    assert {f"table_{at}" for at in range(34)} == set(re.findall(r"table_\d+", text))
+    assert re.sub(r"\s", "", text).count("x" * 200) == 1
+    assert "685.0 kB" in text
+
+
+def test_report_shows_a_hundred_tables_in_a_notebook() -> None:
     many = replace(REPORT, tables=RESULTS * 20)
-    assert f"({len(RESULTS) * 20 - 100} more)" in repr(many)
-    assert "more)" not in many.text()
+
+    assert f"({len(RESULTS) * 20 - 100} more tables)" in many._repr_html_()
+    assert "more tables)" not in many.html()
+    assert "more tables)" in replace(REPORT, tables=GROUPS[30:31] * 101).text()
+
+
+def test_html_wraps_no_size_and_has_what_to_do_in_the_fourth_column() -> None:
+    html = replace(REPORT, tables=GROUPS).html()
+
+    heads = [re.sub("<.*?>", "", head) for head in re.findall("<th .*?</th>", html)]
+    assert heads[heads.index("outcome") :][:4] == ["outcome", "table", "because", "what to do"]
+    sizes = re.findall(r"<td[^>]*>[\d.]+ [kM]?B</td>", html)
+    assert len(sizes) == len(GROUPS)
+    assert all("white-space:nowrap" in size for size in sizes)
 
 
 def test_objects_have_the_sums_first() -> None:

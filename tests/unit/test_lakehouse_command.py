@@ -125,7 +125,7 @@ def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
     (found,) = while_written
     assert len(found) == 2
     assert [*tmp_path.iterdir()] == [path]
-    assert json.loads(path.read_text().splitlines()[0])["goal"] == "track"
+    assert json.loads(path.read_text())["goal"] == "track"
 
 
 # The end of a run.
@@ -230,7 +230,7 @@ def test_report_that_cannot_be_written_has_an_exit_code_and_the_others_are_writt
     shown = capsys.readouterr()
     assert f"Cannot write `{files[0]}`" in shown.err
     assert "complete: true" in shown.out
-    assert json.loads(files[1].read_text().splitlines()[0])["complete"]
+    assert json.loads(files[1].read_text())["complete"]
 
 
 @pytest.mark.usefixtures("no_session")
@@ -336,7 +336,7 @@ def test_report_file_has_every_table(tmp_path: Path, form: str) -> None:
 
     assert sorted(tmp_path.iterdir()) == [path]
     names = re.findall(r"\bsales\.t\d{3}\b", path.read_text())
-    assert names == [each.table for each in REPORT.tables]
+    assert [*dict.fromkeys(names)] == [each.table for each in REPORT.tables]
 
 
 def test_csv_report_has_the_columns_of_the_result(tmp_path: Path) -> None:
@@ -347,14 +347,14 @@ def test_csv_report_has_the_columns_of_the_result(tmp_path: Path) -> None:
     assert (rows[0]["outcome"], rows[0]["reasons"]) == ("BLOCKED", "a, b; c")
 
 
-def test_json_report_has_the_sums_first(tmp_path: Path) -> None:
+def test_json_report_is_one_document(tmp_path: Path) -> None:
     REPORT.write(tmp_path / "out.json")
 
-    sums, *tables = map(json.loads, (tmp_path / "out.json").read_text().splitlines())
-    assert sums["sums"] == [
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["sums"] == [
         {"outcome": "BLOCKED", "numTables": MANY, "numFiles": 0, "sizeInBytes": 0}
     ]
-    assert [each["table"] for each in tables] == [each.table for each in REPORT.tables]
+    assert [each["table"] for each in report["tables"]] == [each.table for each in REPORT.tables]
 
 
 # Progress.

@@ -120,6 +120,15 @@ def test_call_of_a_command_that_writes_files_has_the_files() -> None:
     assert text == "spark-ext track sales --max-bytes 500B --report 'a b.csv' --report c.html"
 
 
+def test_call_after_a_dry_run_does_not_replace_the_plan() -> None:
+    tables = (result("PLANNED"),)
+    report = LakehouseReport("track", ("sales",), tables, dry_run=True, call=CALL)
+
+    command, _ = next_of(report.writing([Path("plan.json")])).calls
+
+    assert command == "spark-ext track sales --max-bytes 500B"
+
+
 # Calls over many tables.
 
 
@@ -151,6 +160,8 @@ BLOCKED = result("BLOCKED")
         ([result("NOT_BEGUN")], {}, AGAIN, None, 500),
         ([result("CANCELLED")], {}, AGAIN, None, 500),
         ([result("FAILED"), BLOCKED], {}, AGAIN, None, 500),
+        ([result("FAILED", error="X", reasons=("UNKNOWN",))], {}, AGAIN, None, 500),
+        ([result("FAILED", error="USAGE_TRACKING_X")], {}, REPAIR, None, 500),
         ([result("GONE")], {}, AGAIN, None, 500),
         ([], {"interrupted": "SIGINT"}, AGAIN, None, 500),
         ([result("DONE"), WAITING, BLOCKED], {}, f"{AGAIN}, {FROM}", LATER, 500),
@@ -232,5 +243,4 @@ def test_command_prints_itself_as_the_next_call(
     assert main(shlex.split(line)) == 1
 
     assert capsys.readouterr().out.endswith(f"Next, {AGAIN}:\n  spark-ext {line}\n")
-    (sums, _) = map(json.loads, file.read_text().splitlines())
-    assert sums["nextCall"]["calls"] == [f"spark-ext {line}"]
+    assert json.loads(file.read_text())["nextCall"]["calls"] == [f"spark-ext {line}"]

@@ -420,31 +420,56 @@ def of(*tables: SurveyedTable) -> Survey:
     return Survey(tables, sums(tables, num_views=1))
 
 
-def test_text_has_the_sums_and_the_tables() -> None:
-    text = repr(of(ODD, MISSING))
+def test_text_has_the_sums_and_the_tables_that_need_a_person() -> None:
+    later = Obstacle("writers", "EARLIER_STAGE", "readers")
+    odd = replace(ODD, blocked_by=(*ODD.blocked_by, later))
+    free = replace(ODD, table="db.free", unmapped="COPY", readers="METADATA", blocked_by=())
+
+    text = repr(of(odd, MISSING, free))
 
     lines = [re.split(" {2,}", line) for line in text.splitlines()]
-    blocked = "unmapped: INVALID_COLUMN_NAME, readers: OTHER_FEATURE deletionVectors"
-    assert ["unmapped", "BLOCKED", "1", "3", "1234"] in lines
+    assert ["unmapped:", "1 COPY 1.2 kB, 1 BLOCKED"] in lines
+    assert ["readers:", "1 METADATA, 1 BLOCKED"] in lines
     assert ["unmapped", "INVALID_COLUMN_NAME", "1"] in lines
     assert ["readers", "OTHER_FEATURE deletionVectors", "1"] in lines
-    assert ["DELTA_MISSING", "1"] in lines
-    assert [line[-1] for line in lines[-2:]] == [blocked, "DELTA_MISSING"]
-    assert lines[-2][0] == 'db.`<b>"&\\n`'
-    assert re.search(r"^cannot be read: +1$", text, re.M)
+    assert ["cannot be read:", "1 DELTA_MISSING"] in lines
+    at = lines.index(["BLOCKED", 'db.`<b>"&\\n`'])
+    assert [line[-1] for line in lines[at + 1 : at + 4]] == [
+        "unmapped: INVALID_COLUMN_NAME (`a b`, blank)",
+        "unmapped: INVALID_COLUMN_NAME (`c d`, blank)",
+        "readers: OTHER_FEATURE (deletionVectors)",
+    ]
+    assert "Rename the columns" in text
+    assert lines[lines.index(["UNREADABLE", "db.u"]) + 1] == ["", "[DELTA_MISSING] gone"]
+    assert "db.free" not in text
+    assert "EARLIER_STAGE" not in text + of(odd)._repr_html_()
     assert re.search(r"^views left out: +1$", text, re.M)
 
 
-def test_repr_has_the_first_hundred_tables_and_text_all() -> None:
-    tables = [replace(ODD, table=f"db.t{number}", blocked_by=()) for number in range(150)]
+@pytest.mark.parametrize("columns", [80, 120])
+def test_text_of_all_tables_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    tables = [replace(ODD, table="db." + letter * 150) for letter in "xyz"]
+
+    text = of(*tables, MISSING).text(all_tables=True)
+
+    assert max(map(len, text.splitlines())) <= columns
+    joined = re.sub(r"\s", "", text)
+    assert [joined.count(letter * 150) for letter in "xyz"] == [2, 2, 2]
+
+
+def test_notebook_has_the_first_hundred_tables_and_text_all_if_wanted() -> None:
+    tables = [replace(ODD, table=f"db.t{number}.", blocked_by=()) for number in range(150)]
 
     found = of(*tables)
 
-    assert "db.t99 " in repr(found)
-    assert "db.t100" not in repr(found)
-    assert "(50 more)" in repr(found)
-    assert "(50 more)" in found._repr_html_()
-    assert all(known.table in found.text() for known in tables)
+    assert "db.t99." in found._repr_html_()
+    assert "db.t100." not in found._repr_html_()
+    assert "(50 more tables)" in found._repr_html_()
+    assert all(known.table in found.text(all_tables=True) for known in tables)
+    assert not any(known.table in repr(found) for known in tables)
 
 
 def test_text_without_tables_has_the_sums() -> None:

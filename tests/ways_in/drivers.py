@@ -149,15 +149,14 @@ class Running:
         return int(self.code.read_text())
 
     def sums(self) -> dict[str, Any]:
-        """Returns the first object of the report."""
-        return self._objects()[0]
+        """Returns the object of the report."""
+        found: dict[str, Any] = json.loads(self.report.read_text())
+        return found
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the objects of the tables in the report."""
-        return self._objects()[1:]
-
-    def _objects(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.report.read_text().splitlines()]
+        rows: list[dict[str, Any]] = self.sums()["tables"]
+        return rows
 
 
 @dataclass

@@ -565,8 +565,9 @@ def test_signal_ends_a_call_over_many_tables_in_order(
 
     report = raised.value.report
     report.write(tmp_path / "out.json")
-    sums, first, *others = map(json.loads, (tmp_path / "out.json").read_text().splitlines())
-    assert sums["interrupted"] == "SIGINT"
+    written = json.loads((tmp_path / "out.json").read_text())
+    first, *others = written["tables"]
+    assert written["interrupted"] == "SIGINT"
     assert [each["outcome"] for each in others] == ["NOT_BEGUN", "NOT_BEGUN", "UNREADABLE"]
     assert [each["reasons"] for each in others[:2]] == [["INTERRUPTED"]] * 2
     # The server may have committed before the cancellation.

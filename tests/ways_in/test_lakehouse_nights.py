@@ -68,7 +68,7 @@ def script(place: Place, language: str, start: str) -> str:
 def outcomes(place: Place) -> dict[str, str]:
     """Returns the outcomes of the tables in the only report, and deletes the report."""
     (report,) = place.directory.glob("removal-*.json")
-    _, *tables = map(json.loads, report.read_text().splitlines())
+    tables = json.loads(report.read_text())["tables"]
     report.unlink()
     return {each["table"].split(".")[-1]: each["outcome"] for each in tables}
 
