@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from spark_ext.version import __version__
 
 if TYPE_CHECKING:
+    from spark_ext import column_mapping as column_mapping
     from spark_ext.api.alignment import NameAlignment
     from spark_ext.api.audit import audit
     from spark_ext.api.audit_result import AuditResult
@@ -135,6 +136,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "column_mapping":
+        return import_module("spark_ext.column_mapping")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

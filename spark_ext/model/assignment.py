@@ -66,6 +66,7 @@ def allow_mapping_mode_change(old_mode: str, new_mode: str) -> bool:
         `allowMappingModeChange`; the removal of column mapping is allowed by default.
 
     Example:
+        >>> from spark_ext.column_mapping import allow_mapping_mode_change
         >>> allow_mapping_mode_change("none", "name"), allow_mapping_mode_change("name", "id")
         (True, False)
     """
@@ -83,7 +84,10 @@ def verify_and_update_metadata_change(
     is_creating_new_table: bool = False,
     is_overwrite_schema: bool = False,
 ) -> TableMetadata:
-    """Returns the metadata to commit for a requested change, with column ids and physical names.
+    """Returns the metadata that plain Delta commits for a change, with ids and physical names.
+
+    The function does not change the flag of a tracked table, also if a column was dropped. The
+    flag and readable names are rules of usage tracking, which `next_metadata` applies afterwards.
 
     Args:
         old: The metadata of the table before the change.
@@ -103,10 +107,13 @@ METADATA_ALREADY_EXISTS.
         `verifyAndUpdateMetadataChange`.
 
     Example:
-        >>> old = table({"fare": ""})
+        >>> from spark_ext.column_mapping import TableMetadata, verify_and_update_metadata_change
+        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": {}}
+        >>> old = TableMetadata({"type": "struct", "fields": [field]})
         >>> new = old.with_property("delta.columnMapping.mode", "name")
-        >>> columns(verify_and_update_metadata_change(old=old, new=new).schema)
-        {'fare': '1 fare'}
+        >>> committed = verify_and_update_metadata_change(old=old, new=new)
+        >>> committed.schema["fields"][0]["metadata"]
+        {'delta.columnMapping.id': 1, 'delta.columnMapping.physicalName': 'fare'}
     """
     old_mode, new_mode = mode_of(old.configuration), mode_of(new.configuration)
     changes_mode = old_mode != new_mode and not is_creating_new_table
@@ -144,9 +151,13 @@ def try_fix_metadata(
         `assignColumnIdAndPhysicalName`.
 
     Example:
-        >>> new = table({"fare": "4 col-3f2a", "tip": ""}, "name")
+        >>> from spark_ext.column_mapping import TableMetadata, try_fix_metadata
+        >>> field = {"name": "tip", "type": "double", "nullable": True, "metadata": {}}
+        >>> new = TableMetadata({"type": "struct", "fields": [field]})
+        >>> new = new.with_property("delta.columnMapping.mode", "name")
+        >>> new = new.with_property("delta.columnMapping.maxColumnId", "4")
         >>> fixed = try_fix_metadata(old=new, new=new, is_changing_mode_on_existing_table=False)
-        >>> fixed.schema["fields"][1]["metadata"]["delta.columnMapping.id"]
+        >>> fixed.schema["fields"][0]["metadata"]["delta.columnMapping.id"]
         5
     """
     if not is_mapped(new):

@@ -18,7 +18,7 @@ class TableMetadata:
     """The part of a table's `metaData` action that the rules read.
 
     Args:
-        schema: The table's schema.
+        schema: The table's schema; PySpark's `StructType` becomes its JSON object.
         configuration: The properties that start with `delta.`, and `ALIGNING`.
 
     Source:
@@ -27,6 +27,10 @@ class TableMetadata:
 
     schema: Schema = field(default_factory=lambda: EMPTY_SCHEMA)
     configuration: Mapping[str, str] = field(default_factory=lambda: _EMPTY_CONFIGURATION)
+
+    def __post_init__(self) -> None:
+        if hasattr(self.schema, "jsonValue"):
+            object.__setattr__(self, "schema", self.schema.jsonValue())
 
     def with_property(self, key: str, value: str) -> TableMetadata:
         """Returns this metadata with a property; the same object if the property has the value."""

@@ -69,9 +69,12 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
         `createPhysicalSchema`.
 
     Example:
-        >>> reference = table({"fare": "1 col-3f2a"}, "name").schema
-        >>> physical = create_physical_schema(table({"fare": ""}).schema, reference, "name")
-        >>> physical["fields"][0]["name"]
+        >>> from spark_ext.column_mapping import create_physical_schema
+        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
+        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
+        >>> logical = {"type": "struct", "fields": [{**field, "metadata": {}}]}
+        >>> reference = {"type": "struct", "fields": [field]}
+        >>> create_physical_schema(logical, reference, "name")["fields"][0]["name"]
         'col-3f2a'
     """
     mode = supported_mode(mode)
@@ -112,7 +115,10 @@ def rename_columns(schema: Schema) -> Schema:
         `renameColumns`.
 
     Example:
-        >>> rename_columns(table({"fare": "1 col-3f2a"}, "name").schema)["fields"][0]["name"]
+        >>> from spark_ext.column_mapping import rename_columns
+        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
+        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
+        >>> rename_columns({"type": "struct", "fields": [field]})["fields"][0]["name"]
         'col-3f2a'
     """
     return map_fields(schema, lambda _, field: _renamed(field, field, field_metadata(field)))
@@ -125,9 +131,12 @@ def drop_column_mapping_metadata(schema: Schema) -> Schema:
         `dropColumnMappingMetadata`.
 
     Example:
-        >>> mapped = table({"fare": "1 col-3f2a"}, "name").schema
-        >>> drop_column_mapping_metadata(mapped) == table({"fare": ""}).schema
-        True
+        >>> from spark_ext.column_mapping import drop_column_mapping_metadata
+        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
+        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
+        >>> schema = drop_column_mapping_metadata({"type": "struct", "fields": [field]})
+        >>> schema["fields"][0]["metadata"]
+        {}
     """
     return map_fields(schema, lambda _, field: _without_mapping(field))
 
@@ -144,7 +153,9 @@ def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
         `getColumnMappingMetadata`.
 
     Example:
-        >>> field = table({"fare": "1 col-3f2a"}, "name").schema["fields"][0]
+        >>> from spark_ext.column_mapping import get_column_mapping_metadata
+        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
+        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
         >>> get_column_mapping_metadata(field, "name")["parquet.field.id"]
         1
     """
@@ -197,6 +208,8 @@ def check_mapped(field: Field, path: Path, mode: str) -> None:
 def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> None:
     """Checks that every column of a mapped table has its own column id and physical path.
 
+    A table without column mapping passes. Delta calls its function for mapped tables only.
+
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
@@ -210,6 +223,8 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
         `checkColumnIdAndPhysicalNameAssignments`.
     """
     mode = mode_of(metadata.configuration)
+    if mode == MODE_NONE:
+        return
     ids: set[int] = set()
     physical_paths: set[Path] = set()
     for path, physical_path, field in columns_of(metadata.schema):

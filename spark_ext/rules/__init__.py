@@ -64,6 +64,11 @@ def next_metadata(
 ) -> TableMetadata:
     """Returns the metadata to commit: `new` after all rules in order.
 
+    Args:
+        old: The table before the transaction; for a new table, the session's defaults.
+        new: The metadata that Delta assigned, as `verify_and_update_metadata_change` returns it.
+        commit: The other facts about the transaction.
+
     Raises:
         FlagNotModifiableError: DELTA_CANNOT_MODIFY_TABLE_PROPERTY.
         IcebergWriterCompatError: DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE.
@@ -71,9 +76,22 @@ def next_metadata(
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
 
     Example:
-        >>> new = table({"a": ""}, properties={"delta.appendOnly": "true"})
-        >>> next_metadata(old=table(), new=new, commit=commit(new, ())) is new
-        True
+        >>> from spark_ext.column_mapping import (
+        ...     CommitContext, Protocol, TableMetadata, next_metadata,
+        ...     verify_and_update_metadata_change,
+        ... )
+        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "fare"}
+        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
+        >>> flag = "delta.columnMapping.hasDroppedOrRenamed"
+        >>> properties = {"delta.columnMapping.mode": "name", flag: "false"}
+        >>> old = TableMetadata({"type": "struct", "fields": [field]}, properties)
+        >>> new = old.with_schema({"type": "struct", "fields": []})
+        >>> by_delta = verify_and_update_metadata_change(old=old, new=new)
+        >>> features = frozenset({"columnMapping", "columnMappingUsageTracking"})
+        >>> commit = CommitContext(proposed=new, protocol=Protocol(2, 7, None, features))
+        >>> committed = next_metadata(old=old, new=by_delta, commit=commit)
+        >>> by_delta.configuration[flag], committed.configuration[flag]
+        ('false', 'true')
     """
     for rule in RULES:
         new = rule(old=old, new=new, commit=commit)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from spark_ext.column_mapping import (
     Protocol,
@@ -53,6 +54,15 @@ def outcome(function: Callable[..., Schema], *arguments: Any) -> Schema | tuple[
 
 def without_column(result: Schema | tuple[str, str]) -> Schema | str:
     return result[0] if isinstance(result, tuple) else result
+
+
+def test_delta_has_no_error_for_a_mode_on_an_old_protocol(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    errors = getattr(jvm.org.apache.spark.sql.delta, "DeltaErrors$")
+    names = {method.getName() for method in getattr(errors, "MODULE$").getClass().getMethods()}
+
+    assert "changeColumnMappingModeNotSupported" in names
+    assert "changeColumnMappingModeOnOldProtocol" not in names
 
 
 class TestRefusals:

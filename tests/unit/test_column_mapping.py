@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import ast
+import doctest
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from inspect import signature
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import StructType
 
 from spark_ext import column_mapping
 from spark_ext.column_mapping import Protocol
@@ -36,12 +45,102 @@ PAGE = (
     *("try_fix_metadata", "allow_mapping_mode_change", "supported_modes"),
     "get_column_mapping_metadata",
 )
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference.rst"
+
+
+def parameters(name: str) -> list[str]:
+    return list(signature(vars(column_mapping)[name]).parameters)
+
+
+# The differences from the page, in its order.
+DIFFERENCES: dict[str, Callable[[], bool]] = {
+    "createPhysicalSchema": lambda: (
+        parameters("create_physical_schema") == ["schema", "reference_schema", "mode"]
+    ),
+    "checkColumnIdAndPhysicalNameAssignments": lambda: (
+        parameters("check_column_id_and_physical_name_assignments") == ["metadata"]
+    ),
+    "verifyAndUpdateMetadataChange": lambda: (
+        parameters("verify_and_update_metadata_change")
+        == ["old", "new", "is_creating_new_table", "is_overwrite_schema"]
+    ),
+    "tryFixMetadata": lambda: "is_overwrite_schema" in parameters("try_fix_metadata"),
+    "satisfyColumnMappingProtocol": lambda: (
+        not column_mapping.satisfy_column_mapping_protocol(Protocol(3, 7))
+    ),
+    "allowMappingModeChange": lambda: column_mapping.allow_mapping_mode_change("name", "none"),
+    "supportedModes": lambda: "id" in column_mapping.supported_modes,
+}
+# `tests/differential` checks that Delta no longer has it.
+REMOVED = "changeColumnMappingModeOnOldProtocol"
+
+
+def docstrings_of_constants() -> dict[str, str]:
+    body = ast.parse(Path(str(column_mapping.__file__)).read_text()).body
+    return {
+        ast.unparse(constant.target): str(ast.literal_eval(doc.value))
+        for constant, doc in pairwise(body)
+        if isinstance(constant, ast.AnnAssign) and isinstance(doc, ast.Expr)
+    }
+
+
+def run_as_printed(doc: str) -> None:
+    example = doctest.DocTestParser().get_doctest(doc, {}, "example", None, None)
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 class TestPublicModule:
     def test_names_are_those_of_the_page(self) -> None:
-        assert set(column_mapping.__all__) == {*PAGE, "Protocol", "TableMetadata"}
+        of_rules = {"CommitContext", "Protocol", "TableMetadata", "next_metadata"}
+        assert set(column_mapping.__all__) == {*PAGE, *of_rules}
         assert all(hasattr(column_mapping, name) for name in column_mapping.__all__)
+
+    def test_module_is_an_attribute_of_the_package(self) -> None:
+        code = "import spark_ext; print(spark_ext.column_mapping.supported_modes)"
+
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+        assert done.stdout.decode().strip() == "('none', 'name', 'id')"
+
+    @pytest.mark.parametrize("name", column_mapping.__all__)
+    def test_name_has_a_docstring_whose_example_runs_as_printed(self, name: str) -> None:
+        doc = docstrings_of_constants().get(name) or vars(column_mapping)[name].__doc__
+
+        assert doc
+        run_as_printed(doc)
+
+    def test_example_of_the_module_runs_as_printed(self) -> None:
+        run_as_printed(str(column_mapping.__doc__))
+
+    def test_functions_take_and_return_the_types_of_pyspark(self) -> None:
+        reference = StructType.fromJson(NESTED)
+        logical = column_mapping.drop_column_mapping_metadata(reference)
+
+        physical = column_mapping.create_physical_schema(
+            logical, reference_schema=reference, mode="name"
+        )
+
+        assert isinstance(logical, StructType)
+        assert logical.jsonValue() == drop_column_mapping_metadata(NESTED)
+        assert physical.fieldNames() == column_mapping.rename_columns(reference).fieldNames()
+        assert column_mapping.get_physical_name(reference["a"]) == "col-1"
+        keys = column_mapping.get_column_mapping_metadata(reference["a"], "name")
+        assert keys["parquet.field.id"] == 1
+        assert column_mapping.TableMetadata(reference).schema == NESTED
+
+    def test_unmapped_table_passes_the_check_of_ids_and_names(self) -> None:
+        unmapped = column_mapping.TableMetadata(struct({"a": ""}))
+
+        column_mapping.check_column_id_and_physical_name_assignments(unmapped)
+
+    def test_reference_lists_the_differences_from_the_page(self) -> None:
+        table = REFERENCE.read_text().split("Differences")[1]
+
+        assert re.findall(r"^   \* - ``(\w+)``", table, re.MULTILINE) == [*DIFFERENCES, REMOVED]
+
+    @pytest.mark.parametrize("name", DIFFERENCES)
+    def test_function_differs_from_the_page_as_listed(self, name: str) -> None:
+        assert DIFFERENCES[name]()
 
     def test_lowest_protocol_allows_column_mapping_and_older_ones_do_not(self) -> None:
         reader, writer = column_mapping.MIN_READER_VERSION, column_mapping.MIN_WRITER_VERSION

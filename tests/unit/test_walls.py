@@ -29,8 +29,8 @@ ROOMS: Mapping[str, set[str]] = {
     "errors": set(),
     "show": set(),
     "model": {"errors"},
-    "column_mapping": {"model"},
     "rules": {"errors", "model"},
+    "column_mapping": {"model", "rules"},
     "removal": {"errors", "model"},
     "log": {"model"},
     "history": {"log", "model"},
@@ -54,7 +54,16 @@ ROOMS: Mapping[str, set[str]] = {
     "lakehouse": {"errors", "show", "model", "removal", "wire", "launch", "api", "version"},
     "doctor": {"errors", "model", "launch", "version"},
     "cli": {"errors", "model", "removal", "wire", "launch", "api", "lakehouse", "doctor"},
-    "__init__": {"errors", "removal", "auditing", "launch", "api", "lakehouse", "version"},
+    "__init__": {
+        "errors",
+        "column_mapping",
+        "removal",
+        "auditing",
+        "launch",
+        "api",
+        "lakehouse",
+        "version",
+    },
     "__main__": {"cli", "version"},
 }
 # The libraries that each room may import, besides the standard library.
