@@ -33,6 +33,7 @@ from tests.integration.erasures import (
 )
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
+from tests.support.pages import commands
 from tests.support.releases import PURGES
 from tests.support.session_conf import session_conf
 
@@ -213,7 +214,7 @@ def test_a_column_that_was_renamed_is_live(table: Table) -> None:
     for _ in range(2):
         clean_up_log(table)
 
-    assert table.log.oldest_version > 1
+    assert not (table.path / "_delta_log" / f"{1:020}.json").exists()
     assert verdict(table) == "UNKNOWN"  # nothing shows that it was dropped
     assert verdict(table, certificate=after) == "UNKNOWN"  # versions after it are missing
 
@@ -436,6 +437,21 @@ def test_command_certifies_and_continues(table: Table, tmp_path: Path, capsys: A
     assert "USAGE_TRACKING_NOT_A_CERTIFICATE" in capsys.readouterr().err
     assert main(["dropped", "nothing", "--column", "ssn"]) == 2
     assert "SCHEMA_NOT_FOUND" in capsys.readouterr().err
+
+
+def test_commands_of_the_page_run(named_table: Table, tmp_path: Path) -> None:
+    named_table.create_tracked()
+    places = {
+        "db.patients": named_table.name,
+        "/data/patients": str(named_table.path),
+        "sales": named_table.name,
+        "ssn.json": str(tmp_path / "ssn.json"),
+    }
+    codes = [
+        main([places.get(word, word) for word in words])
+        for words in commands("docs/erasure.md", "The command")
+    ]
+    assert codes == [0] * len(codes) != []
 
 
 @pytest.mark.parametrize(

@@ -213,8 +213,7 @@ QUERIES = (
     "SELECT * FROM column_mapping('{}')",
     "SELECT * FROM column_mapping_history('{}')",
     "SELECT * FROM column_mapping_status('{}')",
-    "SELECT * EXCEPT (steps) FROM column_mapping_dropped('{}')",
-    "SELECT * EXCEPT (timestamp, columns, filesRead) FROM column_mapping_erasure('{}', 'b')",
+    "SELECT * EXCEPT (sizeInBytes, earliest) FROM column_mapping_dropped('{}')",
 )
 
 

@@ -48,9 +48,8 @@ def test_history_contains_staged_commits(changed: Table) -> None:
 
     assert since is not None
     assert (since.version, since.operation) == (2, "RENAME COLUMN")
-    (dropped,) = tracking.dropped_columns().columns
-    assert (dropped.path, dropped.version, dropped.operation) == ("d", 3, "DROP COLUMNS")
-    assert (dropped.live_files.num_files, dropped.commits, dropped.gone) == (1, 1, False)
+    live, *_ = tracking.dropped_columns(column="d").places
+    assert (live.num_files, live.paths, live.step) == (1, ("d",), "REWRITE")
 
 
 @pytest.mark.broken_table("file_missing")

@@ -67,7 +67,8 @@ def test_audit_and_erasure_report_a_file_on_an_unknown_storage(
 
     unread = [each.file for each in found if each.check == "file_unreadable"]
     assert unread == [NO_SCHEME]
-    assert [each.unknown_files.num_files for each in erasure.columns] == [1]
+    assert erasure.verdict == "UNKNOWN"
+    assert [each.num_files for each in erasure.places if each.place == "unreadable"] == [1]
 
 
 def count(table: Table) -> None:

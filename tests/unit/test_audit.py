@@ -193,7 +193,6 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
                 "f",
                 1,
                 9,
-                0,
                 columns=(
                     ParquetColumn(("one",), 1),
                     ParquetColumn(("two",), 2),
@@ -211,7 +210,6 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
                 "f",
                 1,
                 9,
-                0,
                 columns=(
                     ParquetColumn(("v",), 1),
                     *(ParquetColumn(("v", *path)) for path in VARIANT_PARTS),
@@ -232,7 +230,6 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
                 "f",
                 1,
                 9,
-                0,
                 columns=(ParquetColumn(("v",), 2), ParquetColumn(("v", "metadata"))),
             )
         ],
@@ -328,12 +325,12 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
     ),
     "a column with the name of a map's key, without a field id, in mode id": (
         [table({"a": "1 a", "key": "2 key"}, "id", "false")],
-        FileGroup("f", 1, 9, 0, columns=(ParquetColumn(("a",), 1), ParquetColumn(("key",)))),
+        FileGroup("f", 1, 9, columns=(ParquetColumn(("a",), 1), ParquetColumn(("key",)))),
         ("file_columns", 0, "key"),
     ),
     "a field with the name of a map's value, without a field id, in mode id": (
         [table({"s": {"column": "1 s", "struct": {"value": "2 value"}}}, "id", "false")],
-        FileGroup("f", 1, 9, 0, columns=(ParquetColumn(("s",), 1), ParquetColumn(("s", "value")))),
+        FileGroup("f", 1, 9, columns=(ParquetColumn(("s",), 1), ParquetColumn(("s", "value")))),
         ("file_columns", 0, "s.value"),
     ),
     "an older column by its id": (
