@@ -40,7 +40,10 @@ COLOURS = {
     "color(10)": "#15803d",
     "bold": "#ffffff",
 }
-STYLE = "    text { font: 12.5px ui-monospace, Menlo, Consolas, monospace; fill: #e2e8f0 }"
+STYLE = (
+    "    text { font: 12.5px ui-monospace, Menlo, Consolas, monospace; fill: #e2e8f0; "
+    "white-space: pre }"
+)
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 LAKE = (
@@ -76,7 +79,7 @@ class Screen:
         dots = [f'  <circle cx="{22 + 18 * at}" cy="18" r="5" fill="#475569"/>' for at in range(3)]
         return "\n".join(
             [
-                # Renderers outside of browsers keep blanks by this attribute only.
+                # Browsers keep blanks by the style, and other renderers by this attribute.
                 '<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" '
                 f'viewBox="0 0 {WIDTH} {height}" '
                 f'width="{WIDTH}" height="{height}" role="img" aria-labelledby="title">',

@@ -12,7 +12,7 @@ from spark_ext.removal.survey import SurveyedTable
 # The actions of a plan.
 RUN, REACHED, BLOCKED, UNREADABLE = "RUN", "REACHED", "BLOCKED", "UNREADABLE"
 
-_CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
+CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def to_run(row: SurveyedTable, *costs: str | None) -> PlannedTable:
         >>> to_run(SurveyedTable("db.t"), "NOTHING", "COPY", "METADATA").cost
         'COPY'
     """
-    known = [cost for cost in costs if cost in _CHEAPEST_FIRST]
-    highest = max(known, key=_CHEAPEST_FIRST.index)
+    known = [cost for cost in costs if cost in CHEAPEST_FIRST]
+    highest = max(known, key=CHEAPEST_FIRST.index)
     files = row.files_to_change(*costs)
     return PlannedTable(row.table, RUN, row, highest, files.num_files, files.size_in_bytes)
 
@@ -69,4 +69,4 @@ def cheapest_first(tables: Iterable[PlannedTable]) -> list[PlannedTable]:
 
 
 def _price(table: PlannedTable) -> tuple[int, int]:
-    return _CHEAPEST_FIRST.index(table.cost or METADATA), table.size_in_bytes
+    return CHEAPEST_FIRST.index(table.cost or METADATA), table.size_in_bytes

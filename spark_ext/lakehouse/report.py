@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from spark_ext.lakehouse.budget import BYTES
 from spark_ext.lakehouse.files import REPORT_FORMS, page, require_form, whole_file
 from spark_ext.lakehouse.next_call import Call, NextCall
+from spark_ext.lakehouse.plan import CHEAPEST_FIRST
 from spark_ext.lakehouse.results import (
     BLOCKED,
     CANCELLED,
@@ -32,6 +33,7 @@ from spark_ext.lakehouse.results import (
     sums,
 )
 from spark_ext.lakehouse.signals import Interrupted
+from spark_ext.removal.stages import METADATA
 from spark_ext.show.states import size
 from spark_ext.show.tables import (
     Cases,
@@ -245,7 +247,7 @@ class LakehouseReport(Rendered):
     def _groups(self) -> str:
         """Returns the tables that are done or planned by their cost, and others by outcome."""
         groups: dict[str, list[TableResult]] = {}
-        for each in sorted(self.tables, key=lambda each: OUTCOMES.index(each.outcome)):
+        for each in sorted(self.tables, key=_place):
             by_cost = each.outcome in (PLANNED, DONE) and each.cost
             group = by_cost or each.outcome
             reasons = f" ({cell(each.reasons)})" if each.outcome in _STOPPED else ""
@@ -266,6 +268,10 @@ def _may_end_at_once(each: TableResult) -> bool:
     is_ready = each.outcome == WAITING and each.come_back is None
     # A table that is gone may have another name.
     return is_ready or each.outcome in (NOT_BEGUN, CANCELLED, GONE)
+
+
+def _place(each: TableResult) -> tuple[int, int]:
+    return OUTCOMES.index(each.outcome), CHEAPEST_FIRST.index(each.cost or METADATA)
 
 
 def _group(name: str, tables: Sequence[TableResult]) -> str:

@@ -38,6 +38,14 @@ def test_bars_of_a_chart_are_as_long_as_the_logarithms_of_their_figures(chart: C
         )
 
 
+@pytest.mark.parametrize("name", ["demo", "survey", "lakehouse"])
+def test_every_renderer_keeps_the_blanks_of_a_terminal(name: str) -> None:
+    drawn = (FOLDER / f"terminal-{name}.svg").read_text()
+
+    assert 'xml:space="preserve"' in drawn.splitlines()[0]
+    assert "white-space: pre" in drawn
+
+
 def test_folder_contains_exactly_the_known_pictures() -> None:
     drawn = {picture.file for picture in (*DIAGRAMS, *CHARTS)} | {PICTURE, MARK, badges.FILE}
     drawn |= {FOLDER / f"terminal-{name}.svg" for name in ("demo", "survey", "lakehouse")}

@@ -463,11 +463,11 @@ def table_of(number: int, outcome: str, **facts: Any) -> TableResult:
 
 
 GROUPS = (
-    *(table_of(at, "DONE", cost="METADATA") for at in range(10)),
     *(
         table_of(at, "DONE", cost="COPY", copied=FileCount(1, 685_000), rewritten=FileCount())
         for at in range(10, 30)
     ),
+    *(table_of(at, "DONE", cost="METADATA") for at in range(10)),
     table_of(30, "BLOCKED", reasons=("unmapped: X",), unblocking="Rename the columns."),
     table_of(31, "FAILED", error="USAGE_TRACKING_X", message="Cannot copy: " + "the disk " * 40),
     table_of(32, "NOT_BEGUN", reasons=("BUDGET_OF_TIME",), size_in_bytes=80_000_000),
@@ -498,7 +498,8 @@ def test_text_of_all_tables_fits_the_terminal(
     monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    tables = (*GROUPS, table_of(33, "DONE"), replace(GROUPS[0], table="/data/" + "x" * 200))
+    tables = (*GROUPS, table_of(33, "DONE"), table_of(0, "DONE"))
+    tables = (*tables, replace(GROUPS[0], table="/data/" + "x" * 200))
 
     text = replace(REPORT, tables=tables).text(all_tables=True)
 
