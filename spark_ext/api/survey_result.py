@@ -16,15 +16,12 @@ from spark_ext.show.tables import (
     Cases,
     Facts,
     Lines,
+    ManyTables,
     Part,
-    Rendered,
     Table,
-    as_text,
     error_in_words,
-    more,
 )
 
-_SHOWN = 100
 _TABLES = (
     "table",
     "mode",
@@ -48,7 +45,7 @@ _NEXT = (
 
 
 @dataclass(frozen=True, repr=False)
-class Survey(Rendered):
+class Survey(ManyTables):
     """The cost of removing column mapping from many tables.
 
     Args:
@@ -59,18 +56,7 @@ class Survey(Rendered):
     tables: tuple[SurveyedTable, ...]
     sums: SurveySums
 
-    def text(self, *, all_tables: bool = False) -> str:
-        """Returns the sums and the tables that need a person, which fit the terminal.
-
-        Args:
-            all_tables: Whether a row for every table follows.
-        """
-        return as_text(self._parts(None, None) if all_tables else self._parts(rows=0))
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def _parts(self, cases: int | None = _SHOWN, rows: int | None = _SHOWN) -> Iterator[Part]:
+    def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
         sums = self.sums
         yield Facts(
             {
@@ -87,13 +73,13 @@ class Survey(Rendered):
         if blocked_by:
             obstacles = [(known.stage, _words(known), known.num_tables) for known in blocked_by]
             yield Table(_OBSTACLES, obstacles, "What blocks a stage")
-        for_a_person = [each for each in self.tables if each.error or each.blocked_by]
-        if for_a_person:
-            yield Cases(_CASES, [*map(_case, for_a_person[:cases])], "Tables that need a person")
-            yield from more(for_a_person, cases)
-        if self.tables and rows != 0:
-            yield Table(_TABLES, [*map(_row, self.tables[:rows])], "The tables", _NARROW)
-            yield from more(self.tables, rows)
+        cases = [_case(each) for each in self.tables if each.error or each.blocked_by]
+        yield from self._tables(
+            Cases(_CASES, cases, "Tables that need a person"),
+            Table(_TABLES, [*map(_row, self.tables)], "The tables", _NARROW),
+            shown,
+            has_rows=has_rows,
+        )
         if any(sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
             yield Lines("Next, plan the removal:", _NEXT)
 

@@ -38,20 +38,17 @@ from spark_ext.show.states import size
 from spark_ext.show.tables import (
     Cases,
     Facts,
+    ManyTables,
     Part,
-    Rendered,
     Table,
-    as_text,
     cell,
     error_in_words,
-    more,
 )
 from spark_ext.wire.rows import ddl, in_camel_case, plain, write_csv
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_SHOWN = 100
 # The sums have the reasons of these tables.
 _STOPPED = {NOT_BEGUN, CANCELLED}
 # The next call does not help these tables.
@@ -65,7 +62,7 @@ _NARROW = ("outcome", "cost", "files", "bytes", "seconds", "table")
 
 
 @dataclass(frozen=True, repr=False)
-class LakehouseReport(Rendered):
+class LakehouseReport(ManyTables):
     """The report of a call over many tables. The report of a dry run is the plan.
 
     Args:
@@ -149,21 +146,6 @@ class LakehouseReport(Rendered):
         """Returns the results with an outcome."""
         return tuple(each for each in self.tables if each.outcome == outcome)
 
-    def text(self, *, all_tables: bool = False) -> str:
-        """Returns the sums and the tables that need a person, which fit the terminal.
-
-        Args:
-            all_tables: Whether a row for every table follows.
-        """
-        return as_text(self._parts(None, None) if all_tables else self._parts(rows=0))
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def html(self) -> str:
-        """Returns the HTML of the text with all tables."""
-        return "".join(part.html() for part in self._parts(None, None))
-
     def as_objects(self) -> Iterator[dict[str, Any]]:
         """Yields an object with the sums, then one for each table, for lines of JSON."""
         sums = {
@@ -220,7 +202,7 @@ class LakehouseReport(Rendered):
         rows = [plain(each, of_time=lambda time: time) for each in self.tables]
         return spark.createDataFrame(rows, ddl(TableResult))
 
-    def _parts(self, cases: int | None = _SHOWN, rows: int | None = _SHOWN) -> Iterator[Part]:
+    def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
         yield Facts(
             {
                 "goal": self.goal,
@@ -234,13 +216,13 @@ class LakehouseReport(Rendered):
             },
             fits=True,
         )
-        for_a_person = [each for each in self.tables if _needs_a_person(each)]
-        if for_a_person:
-            yield Cases(_CASES, [*map(_case, for_a_person[:cases])], "Tables that need a person")
-            yield from more(for_a_person, cases)
-        if self.tables and rows != 0:
-            yield Table(_ROWS, [*map(_row, self.tables[:rows])], "The tables", _NARROW)
-            yield from more(self.tables, rows)
+        cases = [_case(each) for each in self.tables if _needs_a_person(each)]
+        yield from self._tables(
+            Cases(_CASES, cases, "Tables that need a person"),
+            Table(_ROWS, [*map(_row, self.tables)], "The tables", _NARROW),
+            shown,
+            has_rows=has_rows,
+        )
         if self.next_call is not None:
             yield from self.next_call.parts()
 

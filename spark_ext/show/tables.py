@@ -17,7 +17,7 @@ import shutil
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Protocol
 
@@ -50,6 +50,41 @@ class Rendered:
 
     def _repr_html_(self) -> str:
         return "".join(part.html() for part in self._parts())
+
+
+class ManyTables(Rendered):
+    """A result about many tables: its sums, the tables that need a person, and all tables.
+
+    Text fits the terminal. A notebook and text have the first hundred tables.
+    """
+
+    def text(self, *, all_tables: bool = False) -> str:
+        """Returns the sums and the tables that need a person.
+
+        Args:
+            all_tables: Whether a row for every table follows.
+        """
+        return as_text(self._parts(None) if all_tables else self._parts(has_rows=False))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def html(self) -> str:
+        """Returns the HTML of the text with all tables."""
+        return "".join(part.html() for part in self._parts(None))
+
+    def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
+        raise NotImplementedError
+
+    @staticmethod
+    def _tables(cases: Cases, rows: Table, shown: int | None, *, has_rows: bool) -> Iterator[Part]:
+        """Yields the first `shown` tables that need a person, and of all tables."""
+        parts: tuple[Cases | Table, ...] = (cases, rows) if has_rows else (cases,)
+        for part in parts:
+            if part.rows:
+                yield replace(part, rows=part.rows[:shown])
+            if shown is not None and len(part.rows) > shown:
+                yield Lines(f"({len(part.rows) - shown:,} more tables)")
 
 
 def as_text(parts: Iterable[Part]) -> str:
@@ -217,12 +252,6 @@ class Cases:
             for state, name, *texts in self.rows
         ]
         return Table(self.columns, rows, self.caption).html()
-
-
-def more(rows: Sequence[object], shown: int | None) -> Iterator[Part]:
-    """Yields how many rows are not among the first `shown`."""
-    if shown is not None and len(rows) > shown:
-        yield Lines(f"({len(rows) - shown:,} more tables)")
 
 
 def error_in_words(condition: str | None, message: str | None) -> str:
