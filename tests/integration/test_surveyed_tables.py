@@ -676,19 +676,22 @@ def test_commands_of_the_page_run(
     lake: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     write_tracked(spark, lake / "own" / "t")
     write_tracked(spark, tmp_path / "t")
     names = {"sales": SCHEMA, "main.hr": "lake.own", "/data/trips": str(tmp_path / "t")}
     surveyed = []
     try:
         for words in commands("docs/survey.md", "On a command line"):
-            code = main([names.get(word, word) for word in words])
+            rows = [] if "--json" in words else ["--all"]
+            code = main([*(names.get(word, word) for word in words), *rows])
             surveyed.append((code, capsys.readouterr().out))
     finally:
         shutil.rmtree(lake / "own")
 
-    shown = [[full("clean")], [full("clean"), "lake.own.t "], [f'"delta.`file:{tmp_path / "t"}`"']]
+    shown = [[full("clean")], [full("clean"), "lake.own.t\n"], [f'"delta.`file:{tmp_path / "t"}`"']]
     # The first two include the schema with broken tables.
     assert [code for code, _ in surveyed] == [1, 1, 0]
     for (_, out), texts in zip(surveyed, shown, strict=True):
