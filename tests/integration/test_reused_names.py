@@ -311,9 +311,9 @@ def dropped_after_a_removal_by_metadata(table: Table) -> int:
 @pytest.mark.parametrize(
     "lose",
     [
+        dropped_after_a_removal_by_metadata,  # `make test` runs the first
         dropped_before_mapping,
         dropped_by_the_restore_that_removes_mapping,
-        dropped_after_a_removal_by_metadata,
     ],
 )
 def test_change_feed_and_stream_are_refused_when_a_column_was_dropped_without_mapping(
