@@ -62,14 +62,16 @@ class DroppedColumns(Rendered):
         yield Lines(f"{self.table}: {self.verdict}" + ("" if because is None else f", {because}"))
         if found is None:
             return
+        # A table without a drop is clean since version -1.
+        moment = None if found.moment_version == -1 else found.moment_version
         facts = {
             "table id": found.table_id,
             "location": found.location,
             "version": found.version,
             "read at": in_utc(found.timestamp),
             "schemas known from version": found.oldest_version,
-            "clean since version": found.moment_version,
-            "clean since": found.moment_timestamp and in_utc(found.moment_timestamp),
+            "clean since version": moment,
+            "clean since": None if moment is None else from_time(found.moment_timestamp),
             "live columns": [column.path for column in found.live_columns],
             "files in the folders of": list(found.sources),
             "other tables, not read": list(found.other_tables),

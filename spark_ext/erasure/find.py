@@ -43,32 +43,28 @@ def column_verdict(folder: TableFolder) -> ColumnVerdict:
         checked = None
     pattern = None if asked.column is None else NamePattern(asked.column, path_of(folder.name))
     live = () if pattern is None else tuple(_live(found, pattern, checked))
+    named = () if pattern is None else tuple(_named(found, pattern, live, checked))
+    # A clone or a converted folder may have columns that no schema of the log has.
+    is_whole = found[0].version == 0 and not any(each.may_add_foreign_files for each in found)
+    is_known = pattern is None or is_whole or (checked is not None and checked.known)
     if pattern is None:
         had = any(event.change == DROP for event in column_history(log).events)
     else:
-        had = any(_has(state, pattern) for state in found)
-    had = had or bool(live) or (checked is not None and checked.had)
+        had = bool(named)
+    had = had or (checked is not None and checked.had)
     newest = found[-1]
-    # While the flag of a mapped table is false, no column was dropped or renamed.
-    never_renamed = newest.is_mapped and newest.is_tracked and newest.flag is False
-    is_known = (
-        pattern is None
-        or found[0].version == 0
-        or never_renamed
-        or (checked is not None and checked.known)
-    )
     reason = None
     if live:
         verdict = dropped.LIVE
-    elif not had and found[0].version == 0 and not files.has_unknown_columns:
+    elif not had and is_whole and not files.has_unknown_columns:
         verdict = dropped.NEVER_HAD
     elif files.remains:
         verdict = dropped.STILL_PRESENT
     elif files.is_unknown:
-        verdict, reason = dropped.UNKNOWN, "Files cannot be read or listed."
+        verdict, reason = dropped.UNKNOWN, "files cannot be read or listed"
     elif not had and not is_known:
         verdict = dropped.UNKNOWN
-        reason = "No version in the log has the column: it may have been renamed before."
+        reason = "no version in the log has the column, which may have been renamed before"
     else:
         verdict = dropped.ERASED
     moment = files.moment
@@ -91,15 +87,12 @@ def column_verdict(folder: TableFolder) -> ColumnVerdict:
         had=had,
         known=is_known,
         live_columns=live,
+        named_columns=named,
         sources=files.sources,
         other_tables=folder.other_tables,
         check_again_by=again,
         places=tuple(files.places()),
     )
-
-
-def _has(state: State, pattern: NamePattern) -> bool:
-    return any(_matches(column, pattern) for column in state.columns)
 
 
 def _matches(column: Column, pattern: NamePattern) -> bool:
@@ -112,20 +105,45 @@ def _matches(column: Column, pattern: NamePattern) -> bool:
 def _live(
     found: Sequence[State], pattern: NamePattern, checked: dropped.CheckedTable | None
 ) -> Iterator[LiveColumn]:
-    """Yields the columns of the newest version that have, or had, the name."""
+    """Yields the columns of the newest version that have, or had, the name.
+
+    A column that was live keeps its id, also if its names are aligned. RESTORE brings a dropped one
+    back with its id and physical path; after a removal, another column may have the id.
+    """
     former = _former_paths(found)
     known = () if checked is None else checked.live
     ids = {each.id for each in known} - {None}
     paths = {path for each in known for path in (each.path, each.physical_path)}
+    identities = (
+        () if checked is None else {(each.id, each.physical_path) for each in checked.named}
+    )
     for column in found[-1].columns:
-        path, physical = quoted(column.path), quoted(column.physical_path)
+        one = _row_of(column)
         if (
             _matches(column, pattern)
             or any(map(pattern.matches, former.get(column.path, ())))
-            or column.known_id in ids
-            or not paths.isdisjoint((path, physical))
+            or one.id in ids
+            or not paths.isdisjoint((one.path, one.physical_path))
+            or (one.id, one.physical_path) in identities
         ):
-            yield LiveColumn(path, physical, column.known_id)
+            yield one
+
+
+def _named(
+    found: Sequence[State],
+    pattern: NamePattern,
+    live: Sequence[LiveColumn],
+    checked: dropped.CheckedTable | None,
+) -> Iterator[LiveColumn]:
+    """Yields every known column that has, or had, the name, each once."""
+    known = () if checked is None else (*checked.live, *checked.named)
+    columns = (column for state in found for column in state.columns)
+    matching = (_row_of(column) for column in columns if _matches(column, pattern))
+    yield from dict.fromkeys((*live, *known, *matching))
+
+
+def _row_of(column: Column) -> LiveColumn:
+    return LiveColumn(quoted(column.path), quoted(column.physical_path), column.known_id)
 
 
 def _former_paths(found: Sequence[State]) -> dict[Path, set[Path]]:
@@ -134,7 +152,7 @@ def _former_paths(found: Sequence[State]) -> dict[Path, set[Path]]:
     RESTORE and others may bring a column back, with its id and physical path.
     """
     now: dict[Path, set[Path]] = {}
-    by_identity: dict[tuple[int, Path], set[Path]] = {}
+    by_identity: dict[tuple[int | None, Path], set[Path]] = {}
     before: State | None = None
     for state in found:
         if state.metadata.schema is None:
@@ -144,10 +162,11 @@ def _former_paths(found: Sequence[State]) -> dict[Path, set[Path]]:
         for column in change.dropped:
             now.pop(column.path, None)
         for paths, column in [*moved, *((set[Path](), column) for column in change.added)]:
-            names = paths | {column.path}
+            identity: tuple[int | None, Path] = (None, column.path)
             if state.is_mapped and column.known_id is not None:
-                names |= by_identity.setdefault((column.known_id, column.physical_path), names)
-                by_identity[column.known_id, column.physical_path] = names
+                identity = (column.known_id, column.physical_path)
+            names = by_identity.setdefault(identity, set())
+            names |= paths | {column.path}
             now[column.path] = names
         before = state
     return now
@@ -242,16 +261,12 @@ class _Files:
         )
         yield from self._log()
         unknown = self._folder.unknown_log_files
-        row = self._place(
-            "unreadable",
-            self._unreadable,
-            self._unreadable,
-            dropped.BY_HAND,
-            "Restore, repair or delete these files by hand, because no statement does it"
-            f"{_examples(self._unreadable, *unknown)}.",
-        )
-        number = row.num_files + len(unknown)
-        yield replace(row, num_files=number, num_listed=number) if number else row
+        number = sum(each.num_files for each in self._unreadable) + len(unknown)
+        size = sum(each.size_in_bytes for each in self._unreadable)
+        text = "Restore, repair or delete these files by hand, because no statement does it"
+        examples = _examples(self._unreadable, *unknown)
+        row = DroppedPlace("unreadable", number, size, number)
+        yield _row(row, dropped.BY_HAND, f"{text}{examples}.", None)
 
     def _place(
         self,
@@ -287,8 +302,11 @@ class _Files:
             Protocol, "Maintenance Operations on Catalog-managed Tables".
         """
         folder, newest = self._folder, self._newest
+        # Delta finds columns of files in the schema by their names alone.
+        named = newest.names_in_files.keys()
         in_footers = all(each.columns for each in self._dirty) and not any(
-            self._columns[-1].foreign_folders(each) for each in self._dirty
+            self._columns[-1].foreign_folders(each) or self._foreign[id(each)] & named
+            for each in self._dirty
         )
         if newest.is_mapped and not newest.is_catalog_managed and in_footers:
             return dropped.PURGE, f"REORG TABLE {folder.name} APPLY (PURGE)"

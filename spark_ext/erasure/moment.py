@@ -38,12 +38,15 @@ class ErasureStart:
 def erasure_start(log: TableLog, checked: CheckedTable | None) -> ErasureStart:
     """Returns what the metadata shows of the moment. The log must have a state.
 
-    A version whose schema cannot be read may have dropped a column. If the log shows no drop, the
-    state at its beginning is clean, because its files are live now or were removed since.
+    A version whose schema cannot be read may have dropped a column, and so may the version at which
+    a shortened log begins. If the log shows no drop, the state at its beginning is clean, because
+    its files are live now or were removed since.
     """
     found = states(log)
     dropping = [event.commit for event in column_history(log).events if event.change == DROP]
     dropping += [state.commit for state in found if state.metadata.schema is None]
+    first = found[0].version
+    dropping += [each for each in log.commits if 0 < each.version <= first and each.metadata]
     drops = {commit.version: commit.time for commit in dropping if commit is not None}
     last = max(drops, default=None)
     if checked is not None and continues(log, checked):

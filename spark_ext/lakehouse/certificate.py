@@ -176,9 +176,11 @@ def _problem(found: Any, column: str | None) -> str | None:
 
 
 def _checked(found: Mapping[str, Any]) -> tuple[str, CheckedTable]:
-    live = (
-        LiveColumn(each["path"], each["physicalPath"], each["id"]) for each in found["liveColumns"]
-    )
+    def columns(key: str) -> tuple[LiveColumn, ...]:
+        return tuple(
+            LiveColumn(each["path"], each["physicalPath"], each["id"]) for each in found[key]
+        )
+
     return found["location"], CheckedTable(
         table_id=found["tableId"],
         version=found["version"],
@@ -186,5 +188,6 @@ def _checked(found: Mapping[str, Any]) -> tuple[str, CheckedTable]:
         moment_time=found["momentTime"],
         had=found["had"],
         known=found["known"],
-        live=tuple(live),
+        live=columns("liveColumns"),
+        named=columns("namedColumns"),
     )

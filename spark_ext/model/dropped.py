@@ -57,7 +57,7 @@ class DroppedPlace:
 
 @dataclass(frozen=True)
 class LiveColumn:
-    """A column of the newest version that has, or had, the requested name.
+    """A column that has, or had, the requested name.
 
     Args:
         path: The path, quoted for SQL.
@@ -82,6 +82,7 @@ class CheckedTable:
         had: Whether a version is known to have had the column.
         known: Whether every version up to this one is known, at least the names of its columns.
         live: The columns that had the name, and that were not dropped.
+        named: All columns that had the name.
     """
 
     table_id: str | None
@@ -91,6 +92,7 @@ class CheckedTable:
     had: bool = False
     known: bool = False
     live: tuple[LiveColumn, ...] = ()
+    named: tuple[LiveColumn, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class ColumnVerdict:
         known: Whether the names of the columns of every version are known. Otherwise a column may
             have been renamed before.
         live_columns: The columns that make the verdict `LIVE`.
+        named_columns: All known columns that have, or had, the name.
         sources: The other tables in whose folders live files are.
         other_tables: The folders of other tables below the table's folder, which were not read.
         check_again_by: The time until which the log keeps every version after this one. A later
@@ -150,6 +153,7 @@ class ColumnVerdict:
     had: bool
     known: bool
     live_columns: tuple[LiveColumn, ...]
+    named_columns: tuple[LiveColumn, ...]
     sources: tuple[str, ...]
     other_tables: tuple[str, ...]
     check_again_by: datetime | None

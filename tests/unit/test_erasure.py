@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,17 +77,21 @@ class TestMoment:
     def test_begins_with_the_log_if_no_drop_is_known(self) -> None:
         whole = log(("CREATE TABLE", HAD), ("SET", HAD))
         assert erasure_start(whole, None) == ErasureStart(0, None, -1, 0)
-        assert erasure_start(cleaned_up(GONE, 2), None) == ErasureStart(2, None, 1, 0)
+        later = replace(cleaned_up(GONE, 2), commits=())
+        assert erasure_start(later, None) == ErasureStart(2, None, 1, 0)
+        # The commit at the beginning of the log may have dropped a column.
+        assert erasure_start(cleaned_up(GONE, 2), None) == ErasureStart(2, None, 2, 2000)
 
     def test_continues_a_certificate_while_the_log_has_every_version_since(self) -> None:
-        known = CheckedTable(None, version=2, moment_version=1, moment_time=5)
+        known = CheckedTable(None, version=3, moment_version=1, moment_time=5)
         for of in (GONE, cleaned_up(GONE, 2), cleaned_up(GONE, 3)):
-            assert erasure_start(of, known) == ErasureStart(3, 2, 1, 5)
+            assert erasure_start(of, known) == ErasureStart(4, 3, 1, 5)
 
     @pytest.mark.parametrize(
         ("of", "known"),
         [
             (cleaned_up(GONE, 3), CheckedTable(None, 1, 1, 5)),  # version 2 is missing
+            (cleaned_up(GONE, 3), CheckedTable(None, 2, 1, 5)),  # version 3 has metadata
             (GONE, CheckedTable("other", 2, 1, 5)),
             (GONE, CheckedTable(None, 9, 1, 5)),
             (GONE, CheckedTable(None, 2)),  # its live files were not clean
@@ -175,6 +180,22 @@ class TestVerdict:
         assert verdict(GONE, files("a", "ssn"), column="other").verdict == "NEVER_HAD"
         assert verdict(GONE, files("a", "xyz"), column="other").verdict == "STILL_PRESENT"
         assert verdict(log(("CREATE TABLE", ONE)), column=None).verdict == "NEVER_HAD"
+
+    def test_is_live_if_restore_brings_a_column_of_an_earlier_certificate_back(self) -> None:
+        of = log(("CREATE TABLE", ONE), ("RESTORE", table({"a": "1 a", "tax": "2 x"}, "name")))
+        for id, expected in ((2, "LIVE"), (3, "ERASED")):  # else another column has the path
+            named = (LiveColumn("tax", "x", id),)
+            known = CheckedTable(None, 0, 0, 5, known=True, named=named)
+            assert verdict(of, files("a", "x"), checked=known).verdict == expected
+
+    def test_clones_may_have_columns_of_another_table(self) -> None:
+        of = log(("CLONE", ONE), ("SET", ONE))
+        assert verdict(of).verdict == "UNKNOWN"
+        assert verdict(of, column=None).verdict == "ERASED"
+
+    def test_rewrites_files_whose_names_purge_knows(self) -> None:
+        found = verdict(GONE, files("a", ids=(7,)))
+        assert found.places[0].step == "REWRITE"
 
     def test_stays_unknown_if_a_certificate_knew_nothing(self) -> None:
         of = cleaned_up(GONE, 3)
