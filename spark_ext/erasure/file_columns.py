@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from spark_ext.log.actions import FileGroup
 from spark_ext.log.known_names import KnownNames
@@ -14,19 +14,24 @@ from spark_ext.model.schema import INNER, DataType, Path, inner_types, lower
 _VARIANT = "variant"
 
 
+def internal_names(known: Sequence[State]) -> Callable[[Path], bool]:
+    """Returns whether a path is internal to Delta: no known state has a column of the name."""
+    names = KnownNames(known)
+    named = {path[0] for state in known for path in state.names_in_files}
+    return lambda path: path[0] not in named and names.is_internal(path)
+
+
 class FileColumns:
     """The columns that the files of a version may contain.
 
     Args:
         state: The version's protocol and metadata.
-        known: All known states. A name that is internal to Delta is the name of a column if a
-            state has it.
+        is_internal: As `internal_names` returns it.
     """
 
-    def __init__(self, state: State, known: Sequence[State]) -> None:
+    def __init__(self, state: State, is_internal: Callable[[Path], bool]) -> None:
         self._by_id = state.mode == MODE_ID
-        self._internal = KnownNames(known)
-        self._named = {path[0] for each in known for path in each.names_in_files}
+        self._is_internal = is_internal
         self._types: dict[Path, DataType | str] = {}
         self._ids: dict[Path, int | None] = {}
         self._path_of: dict[int, Path] = {}
@@ -74,6 +79,3 @@ class FileColumns:
         if self._by_id:
             return place if place not in self._ids and path[-1] in INNER else None
         return place if None in (id, known) or id == known else None
-
-    def _is_internal(self, path: Path) -> bool:
-        return path[0] not in self._named and self._internal.is_internal(path)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from spark_ext.erasure.file_columns import FileColumns
+from spark_ext.erasure.file_columns import FileColumns, internal_names
 from spark_ext.erasure.moment import continues
 from spark_ext.history.columns import DROP, column_history, difference
 from spark_ext.log.actions import CHANGE_DATA, LIVE, REMOVED, UNTRACKED, VECTORS, FileGroup
@@ -137,8 +137,13 @@ def _named(
 ) -> Iterator[LiveColumn]:
     """Yields every known column that has, or had, the name, each once."""
     known = () if checked is None else (*checked.live, *checked.named)
-    columns = (column for state in found for column in state.columns)
-    matching = (_row_of(column) for column in columns if _matches(column, pattern))
+    # Versions of a wide table share most of their columns.
+    columns = {
+        (each.path, each.physical_path, each.known_id): each
+        for state in found
+        for each in state.columns
+    }
+    matching = (_row_of(column) for column in columns.values() if _matches(column, pattern))
     yield from dict.fromkeys((*live, *known, *matching))
 
 
@@ -178,8 +183,9 @@ class _Files:
     def __init__(self, folder: TableFolder, found: Sequence[State]) -> None:
         self._folder = folder
         self._found = found
-        self._columns = [FileColumns(state, found) for state in found]
-        self._foreign = {id(each): self._columns[-1].foreign(each) for each in folder.files}
+        self._is_internal = internal_names(found)
+        self._columns = FileColumns(found[-1], self._is_internal)
+        self._foreign = {id(each): self._columns.foreign(each) for each in folder.files}
         self._live = [each for each in folder.files if each.kind == LIVE]
         self._dirty = [each for each in self._live if self._foreign[id(each)]]
         self._others = [each for each in folder.files if each.kind != LIVE]
@@ -206,11 +212,15 @@ class _Files:
     @property
     def has_unknown_columns(self) -> bool:
         """Returns whether a file may contain a column that no version has."""
-        suspects = [each for each in self._folder.files if self._foreign[id(each)]]
-        return self.is_unknown or any(
-            set.intersection(*(columns.foreign(each) for columns in self._columns))
-            for each in suspects
-        )
+        if self.is_unknown:
+            return True
+        suspects = {id(each): each for each in self._folder.files if self._foreign[id(each)]}
+        unknown = {number: self._foreign[number] for number in suspects}
+        for state in self._found[:-1] if unknown else ():
+            columns = FileColumns(state, self._is_internal)
+            for number, each in suspects.items():
+                unknown[number] = unknown[number] & columns.foreign(each)
+        return any(unknown.values())
 
     @property
     def remains(self) -> bool:
@@ -249,13 +259,13 @@ class _Files:
             ("vectors", (VECTORS,)),
         ):
             of_kind = [each for each in visible if each.kind in kinds]
-            left = [each for each in self._left if each in of_kind]
+            left = [each for each in self._left if not each.is_hidden and each.kind in kinds]
             yield self._place(place, of_kind, left, *self._vacuum(left))
         hidden = [each for each in self._others if each.is_hidden]
         yield self._place(
             "hidden files",
             hidden,
-            [each for each in hidden if each in self._left],
+            [each for each in self._left if each.is_hidden],
             dropped.BY_HAND,
             f"VACUUM ignores hidden files: delete them by hand{_examples(hidden)}.",
         )
@@ -305,7 +315,7 @@ class _Files:
         # Delta finds columns of files in the schema by their names alone.
         named = newest.names_in_files.keys()
         in_footers = all(each.columns for each in self._dirty) and not any(
-            self._columns[-1].foreign_folders(each) or self._foreign[id(each)] & named
+            self._columns.foreign_folders(each) or self._foreign[id(each)] & named
             for each in self._dirty
         )
         if newest.is_mapped and not newest.is_catalog_managed and in_footers:

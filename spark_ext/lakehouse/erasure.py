@@ -96,8 +96,11 @@ def dropped_columns(
         waiting, over, begun = deque(rows), Event(), time.monotonic()
 
         def work(number: int) -> None:
-            while waiting and not over.is_set():
-                row = waiting.popleft()
+            while not over.is_set():
+                try:
+                    row = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
                 known = None if checked is None else checked.at(row.location)
                 with workers.properties(number, f"spark-ext reads {row.table}"):
                     found[row.table] = _read(spark, row.table, Asked(column, known))

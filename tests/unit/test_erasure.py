@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spark_ext.erasure.file_columns import FileColumns
+from spark_ext.erasure.file_columns import FileColumns, internal_names
 from spark_ext.erasure.find import column_verdict
 from spark_ext.erasure.moment import ErasureStart, erasure_start
 from spark_ext.log.actions import LIVE, REMOVED, FileGroup, ParquetColumn, TableLog
@@ -248,6 +248,6 @@ class TestFileColumns:
         }
         found = states(log(("CREATE TABLE", table(columns, mode, "true"))))
 
-        paths = FileColumns(found[-1], found).foreign(file)
+        paths = FileColumns(found[-1], internal_names(found)).foreign(file)
 
         assert sorted(".".join(path) for path in paths) == foreign
