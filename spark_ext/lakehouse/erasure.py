@@ -91,7 +91,8 @@ def dropped_columns(
     reporter = Reporter(progress)
     with receiving_signals() as interrupts:
         chosen = chosen_tables(spark, where, options, reporter, interrupts)
-        rows = [row for row, kind in chosen if kind == DELTA]
+        # The survey has the error of a path without a table.
+        rows = [row for row, kind in chosen if kind == DELTA and row.location is not None]
         found: dict[str, DroppedColumns] = {}
         waiting, over, begun = deque(rows), Event(), time.monotonic()
 
@@ -131,9 +132,7 @@ def dropped_columns(
         where=tuple(map(text_of, where)) or (_current_schema(spark),),
         filters=options.filters,
         tables=tuple(
-            found[row.table] if kind == DELTA else _not_read(row, kind)
-            for row, kind in chosen
-            if kind != VIEW
+            found.get(row.table) or _not_read(row, kind) for row, kind in chosen if kind != VIEW
         ),
         num_views=sum(kind == VIEW for _, kind in chosen),
         time=datetime.now(timezone.utc),

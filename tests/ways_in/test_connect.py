@@ -548,7 +548,7 @@ def test_signal_ends_a_call_over_many_tables_in_order(
         table.insert("(1)")
     paths = [*(table.path for table in tables), tmp_path / "none"]
     files = [set(table.path.rglob("*.parquet")) for table in tables]
-    options: Any = {"parallel": 1, "order": "survey"}
+    options: Any = {"parallel": 1}
 
     interrupts: list[LakehouseProgress] = []
 

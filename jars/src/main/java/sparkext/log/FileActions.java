@@ -259,7 +259,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
             expr("max(version) FILTER (WHERE NOT isAdd AND NOT isCheckpoint)").as("at"),
             expr("max(version) FILTER (WHERE isRemove AND isCheckpoint)").as("tombstone"),
             expr("max(deletionTimestamp)").as("removed"),
-            expr("max(greatest(deletionTimestamp, time)) FILTER (WHERE isRemove)").as("gone"),
+            expr("max(greatest(deletionTimestamp, committed)) FILTER (WHERE isRemove)").as("gone"),
             expr("bool_or(isCdc)").as("isCdc"),
             expr("bool_and(isVector)").as("isVector"));
   }
@@ -293,8 +293,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
 
   private static Dataset<Row> ofCommits(Dataset<Row> commits) {
     Column version = col("_metadata.file_name").substr(1, 20).cast(DataTypes.LongType);
-    Column time = expr("unix_millis(_metadata.file_modification_time)");
-    return selected(commits, version, time, lit(false), lit(false), col("add.stats"));
+    Column committed = expr("unix_millis(_metadata.file_modification_time)");
+    return selected(commits, version, committed, lit(false), lit(false), col("add.stats"));
   }
 
   private Dataset<Row> ofCheckpoint(
@@ -331,7 +331,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   private static Dataset<Row> selected(
       Dataset<Row> actions,
       Column version,
-      Column time,
+      Column committed,
       Column isCheckpoint,
       Column isBase,
       Column statistics) {
@@ -340,7 +340,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         .withColumn("v", expr("coalesce(add.deletionVector, remove.deletionVector)"))
         .select(
             version.as("version"),
-            time.as("time"),
+            committed.as("committed"),
             isCheckpoint.as("isCheckpoint"),
             isBase.as("isBase"),
             lit("").as("key"),
