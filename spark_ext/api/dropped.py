@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class DroppedColumns(Rendered):
-    """What remains of the dropped columns of one table.
+    """The places that remain of the dropped columns of one table.
 
     Args:
         table: The full name of the table.

@@ -13,7 +13,7 @@ from spark_ext.model.dropped import CheckedTable
 
 @dataclass(frozen=True)
 class ErasureStart:
-    """What the metadata shows of the moment since which all live files are clean.
+    """The earliest moment since which all live files may be clean, by the metadata.
 
     `sparkext.log.FileActions` moves the moment to the newest commit that removed a file which may
     be older than the drop: each file that no version from `since` on has added, or that RESTORE,

@@ -22,8 +22,8 @@ class LakehouseProgress:
     """The progress of a call over many tables.
 
     Args:
-        phase: `survey` while the tables are read for the plan, then `run`. An erasure has the
-            phases `dropped columns`, `PURGE` and `VACUUM` instead of `run`.
+        phase: `survey` while the tables are read for the plan, then `run`. The search for
+            dropped columns has the phase `dropped columns` instead of `run`.
         tables_done: The number of tables that were read, or that ended.
         tables: The number of all tables of the phase.
         bytes_done: The planned bytes of the tables that ended, and of the files of running tables

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What remains of the dropped columns of a table: the rows and the verdict."""
+"""The places that remain of dropped columns, and the verdict about a column."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LiveColumn:
 
 @dataclass(frozen=True)
 class CheckedTable:
-    """What an earlier certificate found in the table.
+    """The findings of an earlier certificate in the table.
 
     Args:
         table_id: The id in the metadata of the table.
@@ -97,7 +97,7 @@ class CheckedTable:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a caller asks for.
+    """The request of a caller.
 
     Args:
         column: A name or a shell pattern; None for every dropped column.
