@@ -206,7 +206,7 @@ def file_columns__logical_name(table: Path) -> None:
 
 
 @on_copy("by_id")
-def file_columns__no_field_ids(table: Path) -> None:
+def file_unreadable__no_field_ids(table: Path) -> None:
     bare = [pa.field("a", pa.int32())]
     rewrite(table, lambda rows: pa.table([rows.column(0)], schema=pa.schema(bare)))
 

@@ -54,6 +54,7 @@ NOT_OF_PROOF = {
 OF_PROOF = {
     "commit_truncated__first_commit": {"commit_truncated", "flag_without_feature"},
     "dropped_column_shown": {"file_columns"},
+    "file_unreadable__no_field_ids": {"file_columns"},
     "flag_started_false": {"feature_lost", "flag_started_false", "flag_without_feature"},
     "max_column_id_too_small": {"max_column_id_decreased", "max_column_id_too_small"},
     "statistics_names__as_structs": set(),
