@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.lakehouse.certificate import Certificate
     from spark_ext.lakehouse.erasure import dropped_columns
-    from spark_ext.lakehouse.next_call import NextCall
     from spark_ext.lakehouse.options import LakehouseOptions
     from spark_ext.lakehouse.progress import LakehouseProgress
     from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
@@ -108,7 +107,6 @@ _MODULES = {
     "LakehouseReport": "spark_ext.lakehouse.report",
     "LiveColumn": "spark_ext.model.dropped",
     "NameAlignment": "spark_ext.api.alignment",
-    "NextCall": "spark_ext.lakehouse.next_call",
     "Obstacle": "spark_ext.removal.survey",
     "ObstacleSum": "spark_ext.removal.survey_sums",
     "OutcomeSum": "spark_ext.lakehouse.results",

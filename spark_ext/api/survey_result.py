@@ -10,7 +10,7 @@ from typing import Any
 from spark_ext.removal.reasons import EARLIER_STAGE, reason_in_words, what_to_do
 from spark_ext.removal.stages import BLOCKED, COPY, METADATA, REWRITE, STAGES, UNMAPPED
 from spark_ext.removal.survey import SurveyedTable
-from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, obstacles
+from spark_ext.removal.survey_sums import ObstacleSum, SurveySums
 from spark_ext.show.states import size
 from spark_ext.show.tables import (
     Cases,
@@ -119,11 +119,6 @@ def _row(table: SurveyedTable) -> tuple[Any, ...]:
         table.readers,
         table.writers,
     )
-
-
-def obstacles_in_words(table: SurveyedTable) -> list[str]:
-    """Returns the obstacles of a table, each in a few words."""
-    return [f"{known.stage}: {_words(known)}" for known in obstacles([table])]
 
 
 def _words(known: ObstacleSum) -> str:

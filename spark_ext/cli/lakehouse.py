@@ -76,7 +76,6 @@ def _add_output(output: Any) -> None:
         action="store_true",
         help="print a JSON object with the sums, and one for each table",
     )
-    form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
     add_all(form)
     output.add_argument(
         "--report",
@@ -131,8 +130,8 @@ def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int
         chosen.command,
         call,
         code_of=_code_of,
-        write=lambda report: written(report.writing(chosen.report).write, chosen.report),
-        show=lambda report: _print(report.writing(chosen.report), chosen),
+        write=lambda report: written(report.write, chosen.report),
+        show=lambda report: _print(report, chosen),
         failed=NOT_REACHED,
         settings=_SESSION,
     )
@@ -150,8 +149,6 @@ def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
     with standard_output() as output:
         if chosen.json:
             output.writelines(json_lines(report.as_objects()))
-        elif chosen.csv:
-            report.write_csv(output)
         else:
             print(report.text(all_tables=chosen.all), file=output)
 
@@ -174,7 +171,7 @@ COMMANDS = (
         "remove column mapping from every Delta table",
         (
             "remove sales main.hr --dry-run",
-            "remove sales --exclude 'tmp_*' --max-bytes 500GB --max-time 6h --report out.csv",
+            "remove sales --exclude 'tmp_*' --max-bytes 500GB --max-time 6h --report out.html",
             "remove sales --until readers --parallel 8 --on-error 3 --progress json",
         ),
         _add_until,
@@ -184,7 +181,7 @@ COMMANDS = (
         "align",
         "align_names",
         "make every physical name equal to the logical name in every Delta table",
-        ("align sales --dry-run", "align sales --to-name-mode --report out.html"),
+        ("align sales --dry-run", "align sales --to-name-mode --report out.json"),
         _add_to_name_mode,
         ("to_name_mode",),
     ),

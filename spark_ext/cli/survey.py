@@ -6,17 +6,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
-from typing import TextIO
 
-from spark_ext.api.survey_result import Survey, obstacles_in_words
+from spark_ext.api.survey_result import Survey
 from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_all, add_where
 from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
-from spark_ext.removal.survey import SurveyedTable
 from spark_ext.wire.rows import as_row
-from spark_ext.wire.rows import write_csv as csv_rows
 
 DONE, UNREADABLE, FAILED = 0, 1, 2
 
@@ -29,7 +26,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print a JSON object for each table, and one with the sums",
     )
-    form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
     add_all(form)
 
 
@@ -43,8 +39,6 @@ def _run(chosen: argparse.Namespace) -> int:
         with standard_output() as out:
             if chosen.json:
                 print("\n".join(as_json_lines(found)), file=out)
-            elif chosen.csv:
-                write_csv(found, out)
             else:
                 print(found.text(all_tables=chosen.all), file=out)
     except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
@@ -58,17 +52,6 @@ def as_json_lines(found: Survey) -> Iterable[str]:
     for table in found.tables:
         yield json.dumps(table, default=as_row)
     yield json.dumps({"sums": found.sums}, default=as_row)
-
-
-def write_csv(found: Survey, out: TextIO) -> None:
-    """Prints a line for each table under the names of the columns."""
-    rows = [
-        {**as_row(table), "blockedBy": "; ".join(obstacles_in_words(table))}
-        for table in found.tables
-    ]
-    columns = list(as_row(SurveyedTable("")))
-    cells = (["" if row[name] is None else str(row[name]) for name in columns] for row in rows)
-    csv_rows(out, columns, cells)
 
 
 COMMAND = Command(

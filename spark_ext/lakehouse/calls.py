@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from spark_ext.api.removal_setting import copying
@@ -77,7 +77,7 @@ def remove_column_mapping(
     """
     if until not in STAGES:
         raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
-    return _call(spark, where, Removal(until), options)
+    return _call(remove_column_mapping, spark, where, Removal(until), options)
 
 
 def align_names(
@@ -100,7 +100,7 @@ def align_names(
     Returns:
         As `remove_column_mapping`, which also documents the errors.
     """
-    return _call(spark, where, Alignment(to_name_mode), options)
+    return _call(align_names, spark, where, Alignment(to_name_mode), options)
 
 
 def track(
@@ -119,7 +119,7 @@ def track(
     Returns:
         As `remove_column_mapping`, which also documents the errors.
     """
-    return _call(spark, where, Tracking(wanted=True), options)
+    return _call(track, spark, where, Tracking(wanted=True), options)
 
 
 def untrack(
@@ -137,14 +137,18 @@ def untrack(
     Returns:
         As `remove_column_mapping`, which also documents the errors.
     """
-    return _call(spark, where, Tracking(wanted=False), options)
+    return _call(untrack, spark, where, Tracking(wanted=False), options)
 
 
 def _call(
-    spark: SparkSession, where: tuple[Place, ...], goal: Goal, given: LakehouseOptions
+    function: Callable[..., LakehouseReport],
+    spark: SparkSession,
+    where: tuple[Place, ...],
+    goal: Goal,
+    given: LakehouseOptions,
 ) -> LakehouseReport:
     started = time.monotonic()
-    options = Options.of(goal.call.function, given)
+    options = Options.of(function.__name__, given)
     reporter = Reporter(options.progress)
     results: dict[str, TableResult] = {}
     failure: BaseException | None = None
@@ -162,15 +166,13 @@ def _call(
             if not results and interrupts.received is None:
                 raise
             failure = error
-    places = tuple(map(text_of, where))
     report = LakehouseReport(
         goal=goal.words,
-        where=places,
+        where=tuple(map(text_of, where)),
         tables=tuple(results.values()),
         dry_run=options.dry_run,
         seconds=time.monotonic() - started,
         interrupted=interrupts.name,
-        call=replace(goal.call, where=places).with_options(**options.non_default),
     )
     return interrupts.end(report, failure or reporter.error(goal.words), LakehouseInterrupted)
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from spark_ext.api.dropped import DroppedColumns, dropped_columns_of
 from spark_ext.api.refusals import described
 from spark_ext.api.survey import DELTA, SURVEYED, VIEW, text_of
-from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, Checked
 from spark_ext.lakehouse.chosen import Place, chosen_tables
 from spark_ext.lakehouse.options import Options
-from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
+from spark_ext.lakehouse.progress import LakehouseProgress, Reporter, shown
 from spark_ext.lakehouse.signals import receiving_signals
 from spark_ext.lakehouse.workers import Workers
 from spark_ext.model.dropped import Asked

@@ -15,7 +15,7 @@ from typing import Final, TextIO
 from spark_ext.errors import InvalidFileNameError
 
 # The ends of the names of files.
-REPORT_FORMS: Final = (".csv", ".html", ".json", ".txt")
+REPORT_FORMS: Final = (".html", ".json")
 CERTIFICATE_FORMS: Final = (".json",)
 
 _STYLE = "body{font-family:sans-serif}td,th{text-align:left;padding:0 1em 0 0}"

@@ -15,7 +15,6 @@ from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.errors import NotMappedError
 from spark_ext.lakehouse.lookups import end_of_retention
-from spark_ext.lakehouse.next_call import Call
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
 from spark_ext.model.keys import MODE_ID, MODE_NONE
 from spark_ext.removal.reasons import (
@@ -56,10 +55,6 @@ class Goal(Protocol):
     def words(self) -> str:
         """Returns the goal for people."""
 
-    @property
-    def call(self) -> Call:
-        """Returns the function and its own options, without places."""
-
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""
 
@@ -87,12 +82,6 @@ class Removal:
     def words(self) -> str:
         """Returns the goal for people."""
         return f"remove column mapping until {self.until}"
-
-    @property
-    def call(self) -> Call:
-        """Returns the function and its own options, without places."""
-        options = {} if self.until == UNMAPPED else {"until": self.until}
-        return Call(function="remove_column_mapping", command="remove", options=options)
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""
@@ -152,12 +141,6 @@ class Alignment:
         """Returns the goal for people."""
         return "align names"
 
-    @property
-    def call(self) -> Call:
-        """Returns the function and its own options, without places."""
-        options = {"to_name_mode": True} if self.to_name_mode else {}
-        return Call(function="align_names", command="align", options=options)
-
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""
         if row.error is not None:
@@ -201,11 +184,6 @@ class Tracking:
     def words(self) -> str:
         """Returns the goal for people."""
         return "track" if self.wanted else "untrack"
-
-    @property
-    def call(self) -> Call:
-        """Returns the function and its own options, without places."""
-        return Call(function=self.words, command=self.words)
 
     def plan(self, row: SurveyedTable) -> PlannedTable:
         """Returns the plan for a table."""

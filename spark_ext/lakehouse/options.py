@@ -13,8 +13,7 @@ from typing import Any, Literal, TypedDict
 
 from spark_ext.api.functions import is_path
 from spark_ext.api.survey import SCHEMA, Chosen
-from spark_ext.lakehouse.bar import shown
-from spark_ext.lakehouse.progress import LakehouseProgress
+from spark_ext.lakehouse.progress import LakehouseProgress, shown
 from spark_ext.removal.survey import SurveyedTable
 
 CONTINUE = "continue"
@@ -103,16 +102,6 @@ class Options:
         for name in options.keys() - {each.name for each in fields(cls)}:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
         return cls(**options)
-
-    @property
-    def non_default(self) -> Mapping[str, Any]:
-        """Returns the options that differ from their defaults, except `dry_run` and `progress`."""
-        known = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
-        return {
-            name: value
-            for name, (value, default) in known.items()
-            if value != default and name not in ("dry_run", "progress")
-        }
 
     @property
     def max_seconds(self) -> float | None:

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from threading import local
+from typing import Any
 
 from spark_ext.api.progress import INTERVAL_SECONDS
 from spark_ext.errors import ProgressFailedError
@@ -72,6 +77,39 @@ def line(progress: LakehouseProgress) -> str:
         first, *others = progress.running
         parts.append(f"now {first}" + (f" and {len(others)} more" if others else ""))
     return cell(", ".join(parts))  # a name may have any character
+
+
+class _Bars(local):
+    """The bar of each thread, because each thread has one call at a time."""
+
+    bar: Any = None
+    phase = ""
+
+
+_BARS = _Bars()
+
+
+def shown(progress: LakehouseProgress) -> None:
+    """Prints the progress as a line to standard error, or updates tqdm's bar in a notebook."""
+    if not (_is_notebook() and find_spec("tqdm")):
+        print(line(progress), file=sys.stderr)
+        return
+    if _BARS.bar is None or progress.phase != _BARS.phase:
+        tqdm: Any = import_module("tqdm.auto")
+        _BARS.bar = tqdm.tqdm(total=progress.tables, desc=progress.phase, unit=" tables")
+        _BARS.phase = progress.phase
+    _BARS.bar.total, _BARS.bar.n = progress.tables, progress.tables_done
+    _BARS.bar.set_postfix_str(line(progress))  # refreshes the bar
+    if progress.finished:
+        _BARS.bar.close()
+        _BARS.bar = None
+
+
+def _is_notebook() -> bool:
+    """Returns whether a Jupyter kernel runs this process."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
 
 
 class Reporter:

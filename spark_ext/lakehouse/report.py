@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from spark_ext.lakehouse.budget import BYTES
 from spark_ext.lakehouse.files import REPORT_FORMS, page, require_form, whole_file
-from spark_ext.lakehouse.next_call import Call, NextCall
 from spark_ext.lakehouse.plan import CHEAPEST_FIRST
 from spark_ext.lakehouse.results import (
     BLOCKED,
@@ -38,13 +36,14 @@ from spark_ext.show.states import size
 from spark_ext.show.tables import (
     Cases,
     Facts,
+    Lines,
     ManyTables,
     Part,
     Table,
     cell,
     error_in_words,
 )
-from spark_ext.wire.rows import ddl, in_camel_case, plain, write_csv
+from spark_ext.wire.rows import ddl, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,7 +71,6 @@ class LakehouseReport(ManyTables):
         dry_run: Whether the call changed nothing.
         seconds: The duration of the call.
         interrupted: The signal that ended the call, such as `SIGINT`; None if none did.
-        call: The call; None if it is not known.
     """
 
     goal: str
@@ -81,7 +79,6 @@ class LakehouseReport(ManyTables):
     dry_run: bool = False
     seconds: float = 0.0
     interrupted: str | None = None
-    call: Call | None = None
 
     @property
     def complete(self) -> bool:
@@ -98,44 +95,27 @@ class LakehouseReport(ManyTables):
         return min((each.come_back for each in self.tables if each.come_back), default=None)
 
     @property
-    def next_call(self) -> NextCall | None:
-        """Returns the call that continues this one, and from when; None if nothing remains."""
-        if self.call is None or self.complete:
+    def next_call(self) -> str | None:
+        """Returns in words what to call next, and from when; None if nothing remains.
+
+        The same call continues, because each call reads the tables to see what remains.
+        """
+        if self.complete:
             return None
         if self.dry_run and self.of(PLANNED):
-            return NextCall(words="run the plan", earliest=None, calls=self.call.texts())
+            return "run the plan: the same call without the dry run"
+        again = "the same call again"
+        from_then = f"from {_time(self.come_back)} on" if self.come_back else None
         if self.interrupted is None and not any(map(_may_end_at_once, self.tables)):
-            return self._next_call_later(self.call)
-        call = self._with_more_bytes(self.call)
-        words = "the same call again" if call == self.call else "the same call with more bytes"
-        if self.come_back is not None:
-            words += f", and once more from {_time(self.come_back)} on"
-        return NextCall(words=words, earliest=None, calls=call.texts())
-
-    def _next_call_later(self, call: Call) -> NextCall:
-        words = "unblock or repair the tables, and then the same call again"
-        if not self.tables:
-            words = "check the catalog and the names: no table was found. Then the same call again"
-        if self.come_back is not None:
-            words = f"the same call again, from {_time(self.come_back)} on"
-        return NextCall(words=words, earliest=self.come_back, calls=call.texts())
-
-    def _with_more_bytes(self, call: Call) -> Call:
-        """Returns the call with a budget for the largest table if no table fits into the budget."""
+            if from_then:
+                return f"{again}, {from_then}"
+            if not self.tables:
+                return f"check the catalog and the names: no table was found. Then {again}"
+            return f"unblock or repair the tables, and then {again}"
         refused = [each.size_in_bytes for each in self.of(NOT_BEGUN) if BYTES in each.reasons]
-        if not refused or min(refused) <= call.options.get("max_bytes", 0):
-            return call
-        return call.with_options(max_bytes=max(refused))
-
-    def writing(self, files: Iterable[str | os.PathLike[str]]) -> LakehouseReport:
-        """Returns the report of a command that writes files, as its next call does.
-
-        The call that runs the plan of a dry run does not replace the files of the plan.
-        """
-        if self.call is None or self.dry_run:
-            return self
-        options = tuple(("--report", os.fspath(file)) for file in files)
-        return replace(self, call=replace(self.call, files=options))
+        if refused and not self.of(DONE):
+            again = f"the same call with a limit of at least {min(refused):,} bytes"
+        return f"{again}, and once more {from_then}" if from_then else again
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
@@ -161,18 +141,6 @@ class LakehouseReport(ManyTables):
         }
         yield from map(plain, (sums, *self.tables))
 
-    def write_csv(self, file: TextIO) -> None:
-        """Writes a line for each table under the names of the columns; inner objects are JSON."""
-        names = [field.name for field in fields(TableResult)]
-        rows = ([_csv_cell(getattr(each, name)) for name in names] for each in self.tables)
-        write_csv(file, map(in_camel_case, names), rows)
-
-    def to_csv(self) -> str:
-        """Returns the text of `write_csv`."""
-        file = io.StringIO()
-        self.write_csv(file)
-        return file.getvalue()
-
     def write(self, file: str | os.PathLike[str]) -> None:
         """Writes the report to a file, in the form that its end names: one of `REPORT_FORMS`.
 
@@ -186,16 +154,12 @@ class LakehouseReport(ManyTables):
         path = Path(file)
         form = require_form(path, REPORT_FORMS)
         with whole_file(path) as written:
-            if form == ".csv":
-                self.write_csv(written)
-            elif form == ".html":
+            if form == ".html":
                 written.write(page(f"spark-ext: {self.goal}", self.html()))
-            elif form == ".json":
+            else:
                 sums, *tables = self.as_objects()
                 json.dump({**sums, "tables": tables}, written)
                 written.write("\n")
-            else:
-                written.write(f"{self.text(all_tables=True)}\n")
 
     def to_df(self, spark: SparkSession) -> DataFrame:
         """Returns the tables as a DataFrame, whose columns are the fields of `TableResult`."""
@@ -224,7 +188,7 @@ class LakehouseReport(ManyTables):
             has_rows=has_rows,
         )
         if self.next_call is not None:
-            yield from self.next_call.parts()
+            yield Lines(f"Next: {self.next_call}.")
 
     def _groups(self) -> str:
         """Returns the tables that are done or planned by their cost, and others by outcome."""
@@ -289,12 +253,3 @@ def _row(each: TableResult) -> tuple[Any, ...]:
 
 def _time(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat(sep=" ", timespec="seconds")
-
-
-def _csv_cell(value: Any) -> str:
-    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
-        return "; ".join(value)
-    shown = plain(value)
-    if isinstance(shown, (dict, list)):
-        return json.dumps(shown)
-    return "" if shown is None else str(shown).lower() if isinstance(shown, bool) else str(shown)

@@ -8,13 +8,12 @@ BIGINT, DOUBLE, BOOLEAN and TIMESTAMP correspond to Python's `str`, `int`, `floa
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from functools import cache
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from spark_ext.errors import MalformedMessageError
 
@@ -77,18 +76,6 @@ def plain(value: Any, of_time: Callable[[datetime], Any] = in_utc) -> Any:
 def json_lines(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yields a line of JSON for each object."""
     return (f"{json.dumps(each)}\n" for each in objects)
-
-
-def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
-    """Writes lines of CSV below the names of the columns.
-
-    Python before 3.13 does not quote a carriage return, which ends a line for most readers.
-    """
-    plain = csv.writer(file, lineterminator="\n")
-    quoting = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    plain.writerow(names)
-    for row in rows:
-        (quoting if any("\r" in cell for cell in row) else plain).writerow(row)
 
 
 @cache

@@ -663,11 +663,10 @@ def test_command_prints_paths(
 ) -> None:
     write_tracked(spark, tmp_path / "t")
 
-    assert main(["survey", str(tmp_path / "t"), "--csv"]) == 0
+    assert main(["survey", str(tmp_path / "t"), "--json"]) == 0
 
-    head, line = capsys.readouterr().out.splitlines()
-    assert head.startswith("table,mode,tracked,")
-    assert line.startswith(f"delta.`file:{tmp_path / 't'}`,name,True,False,1,0,")
+    line, _ = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["table"] == f"delta.`file:{tmp_path / 't'}`"
 
 
 def test_commands_of_the_page_run(

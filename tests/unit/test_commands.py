@@ -36,7 +36,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["no-such-command"], ["survey", "--json", "--csv"]])
+@pytest.mark.parametrize("arguments", [[], ["no-such-command"], ["survey", "--json", "--all"]])
 def test_wrong_arguments_have_exit_code_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from dataclasses import replace
@@ -536,20 +534,3 @@ def test_objects_have_the_sums_first() -> None:
     assert [each["outcome"] for each in others] == list(OUTCOMES)
     assert others[0]["before"]["unmapped"] == "COPY"
     assert others[0]["freeSpace"] == 300
-
-
-def test_csv_has_a_line_for_each_table() -> None:
-    odd = replace(RESULTS[1], reasons=("a; b", 'c"\n'), come_back=LATER, copied=FileCount(1, 2))
-    odd = replace(odd, message="a\rb")
-    text = replace(REPORT, tables=(odd, RESULTS[0])).to_csv()
-
-    rows = list(csv.DictReader(io.StringIO(text)))
-
-    assert '"a\rb"' in text
-    assert rows[0]["message"] == "a\rb"
-    assert [row["outcome"] for row in rows] == ["DONE", "PLANNED"]
-    assert rows[0]["reasons"] == 'a; b; c"\n'
-    assert datetime.fromisoformat(rows[0]["comeBack"]) == LATER
-    assert json.loads(rows[0]["copied"]) == {"numFiles": 1, "sizeInBytes": 2}
-    assert json.loads(rows[0]["before"])["table"] == odd.table
-    assert rows[1]["error"] == ""

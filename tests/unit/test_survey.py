@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -20,7 +17,7 @@ from pyspark.sql import Row
 
 import spark_ext
 from spark_ext import Obstacle, Survey, SurveyedTable, SurveyProgress
-from spark_ext.cli.survey import as_json_lines, write_csv
+from spark_ext.cli.survey import as_json_lines
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
@@ -494,19 +491,3 @@ def test_json_has_a_line_for_each_table_and_the_sums() -> None:
     cost = {"stage": "writers", "cost": "HISTORY", "numTables": 1, "numFiles": 3}
     assert {**cost, "sizeInBytes": 1234} in last["sums"]["costs"]
     assert last["sums"]["errors"] == [{"error": "DELTA_MISSING", "numTables": 1}]
-
-
-def test_csv_has_a_line_for_each_table(capsys: pytest.CaptureFixture[str]) -> None:
-    write_csv(of(ODD, MISSING), sys.stdout)
-
-    first, second = csv.DictReader(io.StringIO(capsys.readouterr().out))
-    assert (first["table"], first["sizeInBytes"], first["error"]) == (ODD.table, "1234", "")
-    obstacles = "unmapped: INVALID_COLUMN_NAME; readers: OTHER_FEATURE deletionVectors"
-    assert first["blockedBy"] == obstacles
-    assert (second["table"], second["mode"], second["error"]) == ("db.u", "", "DELTA_MISSING")
-
-
-def test_csv_without_tables_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:
-    write_csv(of(), sys.stdout)
-
-    assert capsys.readouterr().out.startswith("table,mode,tracked,")
