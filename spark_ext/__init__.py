@@ -61,7 +61,6 @@ __all__ = [
     "LakehouseReport",
     "LiveColumn",
     "NameAlignment",
-    "NextCall",
     "Obstacle",
     "ObstacleSum",
     "OutcomeSum",

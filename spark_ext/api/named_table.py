@@ -4,17 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
-
 from spark_ext.api.functions import answer, literal
-from spark_ext.api.removal import RemovalState
-from spark_ext.api.removal_stages import RemovalStages
-from spark_ext.errors import MalformedMessageError
 from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
-from spark_ext.removal.stages import STAGES, RemovalStage
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.wire.rows import of_row
 
@@ -74,37 +67,3 @@ class NamedTable:
     def answer(self, function: str, *arguments: str) -> DataFrame:
         """Returns the rows of a table function for this table. Raises as `functions.answer`."""
         return answer(self.spark, function, literal(self.name), *arguments)
-
-    def stages(self, *, exact: bool) -> RemovalStages:
-        """Returns the stages of a removal.
-
-        Raises:
-            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the stages are not
-                `STAGES`, or if a column is missing.
-        """
-        arguments = ("true",) if exact else ()
-        rows = self.answer("column_mapping_removal", *arguments).collect()
-        stages = RemovalStages(of_row(RemovalStage, row) for row in rows)
-        names = tuple(stage.stage for stage in stages)
-        if names != STAGES:
-            # A missing stage would count as reached.
-            problem = f"has the stages {names}, and not {STAGES}"
-            raise MalformedMessageError(path="answer", problem=problem)
-        return stages
-
-    def removal_state(self, *, exact: bool) -> RemovalState:
-        """Returns the stages with the version, which is read first: no stage is older."""
-        table = self.row()
-        return RemovalState(table["sqlName"], table["version"], self.stages(exact=exact))
-
-    def surveyed(self) -> SurveyedTable:
-        """Returns the table's row of a survey, with the table's name for SQL.
-
-        The facts of a row are those of one version.
-        """
-        name = self.row()["sqlName"]
-        (row,) = rows_of(self.spark, [self.name])
-        if row.error is not None:
-            message = str(row.message).removeprefix(f"[{row.error}] ")
-            raise AnalysisException(message, errorClass=row.error, messageParameters={})
-        return replace(row, table=name)

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
 
 from spark_ext.api.functions import answer, literal
+from spark_ext.api.named_table import rows_of, sql_name
 from spark_ext.api.progress import Progress, reported
 from spark_ext.api.refusals import condition_of, run
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
-from spark_ext.removal.stages import METADATA, REWRITE
+from spark_ext.removal.survey import SurveyedTable
 from spark_ext.show.tables import cell
 
 if TYPE_CHECKING:
@@ -69,107 +71,84 @@ def counted_in_words(
     ]
 
 
-class FilesToChange(Protocol):
-    """A stage or a planned table: the cost of a removal, and its files before the statement."""
-
-    @property
-    def cost(self) -> str | None:
-        """Returns the cost of the removal."""
-
-    @property
-    def num_files(self) -> int:
-        """Returns the number of files."""
-
-    @property
-    def size_in_bytes(self) -> int:
-        """Returns their size, in bytes."""
-
+# Delta deletes history only after the retention period. The same statement continues then.
+_WAITS_FOR_RETENTION_PERIOD = {
+    "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD",
+    "DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST",
+    "DELTA_FEATURE_DROP_CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD",
+}
+# Another writer has dropped the feature.
+_ALREADY_DROPPED = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
 
 NO_FILES: Mapping[str, FileCount] = MappingProxyType(
     dict.fromkeys(("kept", "copied", "rewritten"), FileCount())
 )
 
 
-class StatementRunner:
-    """Runs statements on one table.
+class Statements:
+    """Runs statements on a table.
 
     Args:
         spark: The session.
-        table: Reads the table's row of `column_mapping_named_table`.
+        name: The full name of the table.
         progress: Called before, while and after each statement runs; None for silence.
-        waiting: The conditions with which Delta requires a second run later.
-        ignored: The conditions that mean that another writer already did the same.
-        ran: Called with the result of each statement, also if a later statement fails.
+        before: Called before each statement; the statement does not run if it raises.
     """
 
     def __init__(
         self,
         spark: SparkSession,
-        table: Callable[[], Row],
+        name: str,
         progress: Callable[[Progress], None] | None,
         *,
-        waiting: Collection[str] = (),
-        ignored: Collection[str] = (),
-        ran: Callable[[StatementResult], object] = lambda _: None,
+        before: Callable[[], object] = lambda: None,
     ) -> None:
         self._spark = spark
-        self._table = table
+        self._name = name
+        self.sql_name = sql_name(spark, name)
         self._progress = progress
-        self._waiting = waiting
-        self._ignored = ignored
-        self._ran = ran
+        self._before = before
 
-    def run(
-        self, statement: str, version: int, removal: FilesToChange | None = None
-    ) -> StatementResult:
-        """Runs a statement.
+    def read(self) -> SurveyedTable:
+        """Returns the row of the table as it is now, with its name for SQL.
 
-        Args:
-            statement: Its SQL.
-            version: The newest version of the table, read before `removal`.
-            removal: The files to change, if the statement removes column mapping.
+        Raises:
+            AnalysisException: The table cannot be read.
         """
-        started = time.monotonic()
-        waits = False
+        (row,) = rows_of(self._spark, [self._name])
+        if row.error is not None:
+            message = str(row.message).removeprefix(f"[{row.error}] ")
+            raise AnalysisException(message, errorClass=row.error, messageParameters={})
+        return replace(row, table=self.sql_name)
+
+    def run(self, statement: str) -> bool:
+        """Runs a statement, and returns whether Delta requires a second run later."""
+        self._before()
         with reported(self._spark, statement, self._progress):
             try:
                 run(self._spark, statement)
             except Exception as refusal:
                 condition = condition_of(refusal)
-                waits = condition in self._waiting
-                if not waits and condition not in self._ignored:
+                if condition not in _WAITS_FOR_RETENTION_PERIOD | _ALREADY_DROPPED:
                     raise
-        seconds = time.monotonic() - started
-        after = self._table()
-        counts = {} if removal is None else self._counts(after, version, removal)
-        result = StatementResult(statement, version, after["version"], seconds, waits, **counts)
-        self._ran(result)
-        return result
+                return condition in _WAITS_FOR_RETENTION_PERIOD
+        return False
 
-    def _counts(self, after: Row, version: int, removal: FilesToChange) -> Mapping[str, FileCount]:
-        if after["version"] == version:
-            return NO_FILES  # another writer had removed column mapping
-        is_only_commit = after["version"] == version + 1
-        if is_only_commit and removal.cost in (METADATA, REWRITE):
-            # No other writer committed since these files were counted, so the counts are exact.
-            rewritten = FileCount(removal.num_files, removal.size_in_bytes)
-            return {**NO_FILES, "rewritten": rewritten}
-        return counts_since(self._spark, after["name"], version)
+    def counts_since(self, version: int) -> Mapping[str, FileCount]:
+        """Returns the counts of the newest removal after a version, by name.
 
-
-def counts_since(spark: SparkSession, name: str, version: int) -> Mapping[str, FileCount]:
-    """Returns the counts of the newest removal after a version, by name.
-
-    The result is empty without a removal. Delta's own rewrite has no counts.
-    """
-    newer = commits_since(spark, name, version)
-    done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
-    metrics = {} if done is None else done["operationMetrics"] or {}
-    return {
-        name.lower(): FileCount(int(metrics[f"num{name}Files"]), int(metrics[f"num{name}Bytes"]))
-        for name in ("Kept", "Copied", "Rewritten")
-        if f"num{name}Bytes" in metrics
-    }
+        The result is empty without a removal. Delta's own rewrite has no counts.
+        """
+        newer = commits_since(self._spark, self._name, version)
+        done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
+        metrics = {} if done is None else done["operationMetrics"] or {}
+        return {
+            name.lower(): FileCount(
+                int(metrics[f"num{name}Files"]), int(metrics[f"num{name}Bytes"])
+            )
+            for name in ("Kept", "Copied", "Rewritten")
+            if f"num{name}Bytes" in metrics
+        }
 
 
 def commits_since(spark: SparkSession, name: str, version: int) -> list[Row]:

@@ -4,35 +4,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from spark_ext.api.alignment import NameAlignment, align
+from spark_ext.api.alignment import NameAlignment, alignment_of
 from spark_ext.api.dropped import DroppedColumns, dropped_columns_of
 from spark_ext.api.functions import literal
+from spark_ext.api.goals import Alignment, Begun, Goal, Plan, Removal, reach
 from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.refusals import run
-from spark_ext.api.removal import remove
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.removal_stages import RemovalStages
-from spark_ext.api.statements import StatementResult, StatementRunner
+from spark_ext.api.statements import Statements
 from spark_ext.api.status import ColumnMappingStatus, status_of
+from spark_ext.errors import MalformedMessageError
 from spark_ext.model.dropped import Asked
 from spark_ext.model.usage import parsed_flag
-from spark_ext.removal.stages import STAGES, TRACKED, drop_statement, set_statement
+from spark_ext.removal.stages import (
+    STAGES,
+    TRACKED,
+    RemovalStage,
+    drop_statement,
+    set_statement,
+    waiting,
+)
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Until = Literal["unmapped", "readers", "writers"]
-
-# Delta deletes history only after the retention period. The same statement continues then.
-_WAITS_FOR_RETENTION_PERIOD = {
-    "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD",
-    "DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST",
-    "DELTA_FEATURE_DROP_CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD",
-}
 
 
 class UsageTracking:
@@ -43,7 +45,6 @@ class UsageTracking:
     Args:
         spark: A session with spark-ext.
         name: The full name of the table.
-        ran: Called with the result of each statement of a removal or an alignment.
 
     Source:
         RFC *Column Mapping Usage Tracking*, section "Usage Tracking".
@@ -52,16 +53,9 @@ class UsageTracking:
         `UsageTracking.forName(spark, "db.t").enable()`
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        name: str,
-        *,
-        ran: Callable[[StatementResult], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, spark: SparkSession, name: str) -> None:
         self._spark = spark
         self._table = NamedTable(spark, name)
-        self._ran = ran
 
     def __repr__(self) -> str:
         # Debuggers and error messages call this too, so no table is read.
@@ -254,9 +248,13 @@ class UsageTracking:
             raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
         with copying(self._spark):
             if dry_run:
-                return self._table.stages(exact=exact)
-            runner = self._runner(progress, waiting=_WAITS_FOR_RETENTION_PERIOD)
-            return remove(lambda: self._table.removal_state(exact=exact), runner.run, until=until)
+                return self._stages(exact=exact)
+            _, begun = self._reach(Removal(until), progress)
+            stages = self._stages(exact=exact)
+            left = [at for at in range(STAGES.index(until) + 1) if not stages[at].reached]
+            if left and begun.done and begun.done[-1].waits:
+                stages[left[0]] = waiting(stages[left[0]])
+            return RemovalStages(stages, tuple(begun.done))
 
     def align_names(
         self,
@@ -294,14 +292,34 @@ class UsageTracking:
             AnalysisException: As `remove_column_mapping`. The property
                 `sparkext.columnMapping.aligning` of an earlier statement remains: call again.
         """
-        # Another writer dropped the feature already.
-        ignored = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
+        goal = Alignment(to_name_mode)
         with copying(self._spark):
-            runner = self._runner(progress, ignored=ignored)
-            read = self._table.surveyed
-            return align(read, runner.run, dry_run=dry_run, to_name_mode=to_name_mode)
+            if not dry_run:
+                return alignment_of(*self._reach(goal, progress))
+            row = Statements(self._spark, self._table.name, None).read()
+            plan = goal.plan(row)
+            if plan.refusal is not None:
+                raise plan.refusal
+            return alignment_of(plan, Begun(row))
 
-    def _runner(
-        self, progress: Callable[[Progress], None] | None, **conditions: Collection[str]
-    ) -> StatementRunner:
-        return StatementRunner(self._spark, self._table.row, progress, ran=self._ran, **conditions)
+    def _stages(self, *, exact: bool) -> RemovalStages:
+        """Returns the stages of a removal.
+
+        Raises:
+            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the stages are not
+                `STAGES`, or if a column is missing.
+        """
+        arguments = ("true",) if exact else ()
+        rows = self._table.answer("column_mapping_removal", *arguments).collect()
+        stages = RemovalStages(of_row(RemovalStage, row) for row in rows)
+        names = tuple(stage.stage for stage in stages)
+        if names != STAGES:
+            # A missing stage would count as reached.
+            problem = f"has the stages {names}, and not {STAGES}"
+            raise MalformedMessageError(path="answer", problem=problem)
+        return stages
+
+    def _reach(self, goal: Goal, progress: Callable[[Progress], None] | None) -> tuple[Plan, Begun]:
+        table = Statements(self._spark, self._table.name, progress)
+        begun = Begun(table.read())
+        return reach(goal, table, begun), begun

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spark_ext.lakehouse.plan import PlannedTable
+from spark_ext.api.goals import Plan
 
 # Why a table did not begin.
 BYTES, TIME, ERRORS = "BUDGET_OF_BYTES", "BUDGET_OF_TIME", "BUDGET_OF_ERRORS"
@@ -30,20 +30,20 @@ class Budget:
     begun_bytes: int = 0
     errors: int = 0
 
-    def refusal(self, planned: PlannedTable, seconds: float) -> str | None:
+    def refusal(self, plan: Plan, seconds: float) -> str | None:
         """Returns why a table may not begin; None if the table fits.
 
         Args:
-            planned: The table.
+            plan: What the table would run.
             seconds: The seconds since the start of the call.
         """
         if self.max_errors is not None and self.errors >= self.max_errors:
             return ERRORS
         if self.is_over(seconds):
             return TIME
-        after = self.begun_bytes + planned.size_in_bytes
+        size = plan.files.size_in_bytes
         # A table without files to copy fits at any time.
-        if self.max_bytes is not None and planned.size_in_bytes and after > self.max_bytes:
+        if self.max_bytes is not None and size and self.begun_bytes + size > self.max_bytes:
             return BYTES
         return None
 

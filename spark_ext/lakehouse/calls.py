@@ -5,17 +5,24 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from spark_ext.api.goals import (
+    CHEAPEST_FIRST,
+    RUN,
+    Alignment,
+    Goal,
+    Plan,
+    Removal,
+    Tracking,
+)
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.survey import SURVEYED, text_of
 from spark_ext.lakehouse.budget import Budget
 from spark_ext.lakehouse.chosen import Place, chosen_tables
-from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
 from spark_ext.lakehouse.options import LakehouseOptions, Options
 from spark_ext.lakehouse.outcomes import without_run
-from spark_ext.lakehouse.plan import PlannedTable, cheapest_first
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
 from spark_ext.lakehouse.results import TableResult
@@ -23,7 +30,7 @@ from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.signals import Interrupts, receiving_signals
 from spark_ext.lakehouse.workers import has_thread_properties
 from spark_ext.launch.session import is_connect
-from spark_ext.removal.stages import STAGES
+from spark_ext.removal.stages import METADATA, STAGES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,10 +162,10 @@ def _call(
     with receiving_signals() as interrupts:
         try:
             found = chosen_tables(spark, where, options, reporter, interrupts, SURVEYED)
-            planned = [goal.plan(row) for row, _ in found]
-            for each in planned:
-                results[each.table] = without_run(each, dry_run=options.dry_run)
-            waiting = [] if options.dry_run else cheapest_first(planned)
+            plans = [goal.plan(row) for row, _ in found]
+            for each in plans:
+                results[each.row.table] = without_run(each, dry_run=options.dry_run)
+            waiting = [] if options.dry_run else _cheapest_first(plans)
             if waiting:
                 runner = _runner(spark, goal, options, waiting, reporter, interrupts, started)
                 _run(spark, runner, results)
@@ -177,6 +184,15 @@ def _call(
     return interrupts.end(report, failure or reporter.error(goal.words), LakehouseInterrupted)
 
 
+def _cheapest_first(plans: Iterable[Plan]) -> list[Plan]:
+    """Returns the tables to run, in the order in which they begin."""
+
+    def price(plan: Plan) -> tuple[int, int]:
+        return CHEAPEST_FIRST.index(plan.cost or METADATA), plan.files.size_in_bytes
+
+    return sorted((plan for plan in plans if plan.action == RUN), key=price)
+
+
 def _run(spark: SparkSession, runner: Runner, results: dict[str, TableResult]) -> None:
     """Runs the tables, and adds their results, also if an error ends the call."""
     if not is_connect(spark) and not has_thread_properties(spark):
@@ -192,7 +208,7 @@ def _runner(
     spark: SparkSession,
     goal: Goal,
     options: Options,
-    waiting: list[PlannedTable],
+    waiting: list[Plan],
     reporter: Reporter,
     interrupts: Interrupts,
     started: float,

@@ -6,12 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from spark_ext.api.goals import BLOCKED, REACHED, RUN, UNREADABLE, Alignment, Goal, Plan
 from spark_ext.api.refusals import described
-from spark_ext.api.statements import NO_FILES, StatementResult, counts_since
+from spark_ext.api.statements import StatementResult
 from spark_ext.lakehouse import results
-from spark_ext.lakehouse.goals import Alignment, Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
-from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable
 from spark_ext.lakehouse.results import TableResult
 from spark_ext.model.keys import MODE_NONE
 from spark_ext.removal.reasons import CONFLICT
@@ -39,14 +38,13 @@ _UNMAPPED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """The run of one table, before the second survey.
+    """The run of one table.
 
     Args:
-        planned: The plan that was run.
+        plan: The plan that was run.
         seconds: The duration of the run, in seconds.
-        statement: The SQL text of a single statement of metadata that the run began. None if the
-            goal ran its own statements, or if no statement began.
-        statements: The results of those statements of the goal that succeeded.
+        statements: The results of the statements that succeeded.
+        after: The row after the last statement; None if the run did not read it.
         error: The error that ended the run; None if the run ended without an error, or was
             cancelled.
         cancelled: The reason why the call cancelled the run; None if the call did not cancel it.
@@ -55,17 +53,17 @@ class Attempt:
             the run did not look for them.
     """
 
-    planned: PlannedTable
+    plan: Plan
     seconds: float
-    statement: str | None = None
     statements: tuple[StatementResult, ...] = ()
+    after: SurveyedTable | None = None
     error: BaseException | None = None
     cancelled: str | None = None
     refused: str | None = None
     leftovers: UnnamedCopies | None = None
 
 
-def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
+def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
     """Returns the result of a table that has a plan and no run."""
     outcomes = {
         RUN: results.PLANNED if dry_run else results.NOT_BEGUN,
@@ -73,40 +71,38 @@ def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
         BLOCKED: results.BLOCKED,
         UNREADABLE: results.UNREADABLE,
     }
-    before = planned.before
+    row = plan.row
     return TableResult(
-        table=planned.table,
-        outcome=outcomes[planned.action],
-        cost=planned.cost,
-        num_files=planned.num_files,
-        size_in_bytes=planned.size_in_bytes,
-        free_space=planned.size_in_bytes,
-        reasons=planned.reasons,
-        unblocking=planned.unblocking,
-        before=before,
-        version_before=before.version,
-        error=before.error,
-        message=before.message,
+        table=row.table,
+        outcome=outcomes[plan.action],
+        cost=plan.cost,
+        num_files=plan.files.num_files,
+        size_in_bytes=plan.files.size_in_bytes,
+        free_space=plan.files.size_in_bytes,
+        reasons=plan.reasons,
+        unblocking=plan.unblocking,
+        before=row,
+        version_before=row.version,
+        error=row.error,
+        message=row.message,
     )
 
 
-def not_begun(
-    planned: PlannedTable, reason: str, failure: BaseException | None = None
-) -> TableResult:
+def not_begun(plan: Plan, reason: str, failure: BaseException | None = None) -> TableResult:
     """Returns the result of a table that did not begin.
 
     Args:
-        planned: The plan.
+        plan: The plan.
         reason: The reason why the table did not begin.
         failure: The error that ended the call; None if no error ended the call.
     """
     error, message = (None, None) if failure is None else described(failure)
-    return replace(without_run(planned), reasons=(reason,), error=error, message=message)
+    return replace(without_run(plan), reasons=(reason,), error=error, message=message)
 
 
-def unknown(planned: PlannedTable, failure: BaseException | None) -> TableResult:
+def unknown(plan: Plan, failure: BaseException | None) -> TableResult:
     """Returns the result of a table that began, and that the call could not read afterwards."""
-    return replace(not_begun(planned, "UNKNOWN", failure), outcome=results.FAILED)
+    return replace(not_begun(plan, "UNKNOWN", failure), outcome=results.FAILED)
 
 
 def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable) -> TableResult:
@@ -120,7 +116,7 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     """
     now = goal.plan(row)
     result = replace(
-        without_run(attempt.planned),
+        without_run(attempt.plan),
         outcome=_outcome(goal, attempt, row, now),
         after=row,
         seconds=attempt.seconds,
@@ -139,9 +135,6 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     elif result.outcome == results.FAILED:
         message = _UNMAPPED if now.action == REACHED else _UNDONE
         result = replace(result, reasons=(CONFLICT,), message=message)
-    has_ended = attempt.error is None and attempt.cancelled is None
-    if attempt.statement is not None and has_ended and row.version is not None:
-        result = _with_statement(spark, goal, attempt, result)
     if result.outcome == results.WAITING:
         result = replace(result, come_back=end_of_retention(spark, result.table))
     if attempt.leftovers is not None:
@@ -150,7 +143,7 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     return replace(result, **_counts(result.statements))
 
 
-def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable) -> str:
+def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: Plan) -> str:
     if row.error in _MISSING:
         return results.GONE
     if isinstance(goal, Alignment) and attempt.statements and _is_unmapped(row):
@@ -164,8 +157,8 @@ def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable
         return results.BLOCKED
     # Delta without fast DROP FEATURE waits before the stage `readers` already.
     has_waited = any(each.waits for each in attempt.statements)
-    is_waiting = waits(row) or (has_waited and row.unmapped == NOTHING)
-    if attempt.error is None and isinstance(goal, Removal) and is_waiting:
+    is_waiting = now.only_waits or (has_waited and row.unmapped == NOTHING)
+    if attempt.error is None and is_waiting:
         return results.WAITING
     return results.FAILED
 
@@ -173,21 +166,6 @@ def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable
 def _is_unmapped(row: SurveyedTable) -> bool:
     """Returns whether column mapping is off, and no alignment will enable it again."""
     return row.mode == MODE_NONE and row.aligning is None
-
-
-def _with_statement(
-    spark: SparkSession, goal: Goal, attempt: Attempt, result: TableResult
-) -> TableResult:
-    """Returns the result with the single statement of the run."""
-    assert attempt.statement is not None
-    before, after = result.version_before or 0, result.version_after or 0
-    counts: dict[str, Any] = {}
-    if isinstance(goal, Removal):
-        # Beside other commits, the statement may have copied files of another writer.
-        is_alone = after <= before + 1
-        counts = {**(NO_FILES if is_alone else counts_since(spark, result.table, before))}
-    statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
-    return replace(result, statements=(statement,))
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spark_ext.api.goals import CHEAPEST_FIRST
 from spark_ext.lakehouse.budget import BYTES
 from spark_ext.lakehouse.files import REPORT_FORMS, page, require_form, whole_file
-from spark_ext.lakehouse.plan import CHEAPEST_FIRST
 from spark_ext.lakehouse.results import (
     BLOCKED,
     CANCELLED,

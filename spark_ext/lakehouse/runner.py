@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING
 
+from spark_ext.api.goals import Goal, Plan
 from spark_ext.lakehouse.budget import (
     CALL_FAILED,
     INTERRUPTED,
@@ -15,15 +16,12 @@ from spark_ext.lakehouse.budget import (
     TIME,
     Budget,
 )
-from spark_ext.lakehouse.goals import Goal
 from spark_ext.lakehouse.outcomes import Attempt, not_begun, result_of, unknown
-from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import RUNNING, LakehouseProgress, Reporter
 from spark_ext.lakehouse.results import FAILED, TableResult
 from spark_ext.lakehouse.running import Running, row_or_error
 from spark_ext.lakehouse.signals import Interrupts
 from spark_ext.lakehouse.workers import Workers
-from spark_ext.removal.stages import COPY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +47,7 @@ class Runner:
 
     spark: SparkSession
     goal: Goal
-    waiting: list[PlannedTable]
+    waiting: list[Plan]
     budget: Budget
     reporter: Reporter
     interrupts: Interrupts
@@ -63,7 +61,7 @@ class Runner:
         self._stopped: str | None = None
         self._refusals: dict[str, str] = {}
         self._number = len(self.waiting)
-        self._bytes = sum(each.size_in_bytes for each in self.waiting)
+        self._bytes = sum(each.files.size_in_bytes for each in self.waiting)
         self._bytes_done = 0
         self._is_over = False
         self._run_started = time.monotonic()
@@ -95,11 +93,12 @@ class Runner:
     def _add_tables_without_a_result(self) -> None:
         failure = self._workers.failure
         with self._changed:
-            for planned in self.waiting:
-                reason = self._refusals.get(planned.table) or self._stopped or CALL_FAILED
-                self.results[planned.table] = not_begun(planned, reason, failure)
+            for plan in self.waiting:
+                name = plan.row.table
+                reason = self._refusals.get(name) or self._stopped or CALL_FAILED
+                self.results[name] = not_begun(plan, reason, failure)
             for running in self._running:
-                self.results[running.planned.table] = unknown(running.planned, failure)
+                self.results[running.plan.row.table] = unknown(running.plan, failure)
 
     def _supervise(self) -> None:
         """Waits for a change, and cancels tables if the call ends."""
@@ -125,59 +124,58 @@ class Runner:
                 self._running.remove(running)
                 self.results[result.table] = result
                 self.budget.errors += result.outcome == FAILED
-                self._bytes_done += running.planned.size_in_bytes
+                self._bytes_done += running.plan.files.size_in_bytes
                 self._changed.notify_all()
 
     def _next(self) -> Running | None:
         """Returns the next table that may begin; None if none will."""
         with self._changed:
-            for planned in self.waiting if self._stopped is None else ():
-                refusal = self.budget.refusal(planned, self._seconds())
+            for plan in self.waiting if self._stopped is None else ():
+                refusal = self.budget.refusal(plan, self._seconds())
                 if refusal is None:
-                    return self._begin(planned)
-                self._refusals[planned.table] = refusal
+                    return self._begin(plan)
+                self._refusals[plan.row.table] = refusal
             return None
 
-    def _begin(self, planned: PlannedTable) -> Running:
-        self.waiting.remove(planned)
-        self.budget.begun_bytes += planned.size_in_bytes
+    def _begin(self, plan: Plan) -> Running:
+        self.waiting.remove(plan)
+        self.budget.begun_bytes += plan.files.size_in_bytes
         number = self._number - len(self.waiting)
-        running = Running(self.spark, self.goal, planned, number, stopped=lambda: self._stopped)
+        running = Running(self.spark, self.goal, plan, number, stopped=lambda: self._stopped)
         self._running.append(running)
         return running
 
     def _attempt(self, running: Running, number: int) -> Attempt:
         """Runs a table."""
-        words = f"{running.planned.table} ({running.number} of {self._number})"
+        words = f"{running.plan.row.table} ({running.number} of {self._number})"
         description = f"spark-ext {self.goal.words}: {words}"
         properties = self._workers.properties(number, description)
-        # Another writer may have turned a change of metadata into a copy. Reading a table again is
-        # short beside a copy, and another driver may have made the copy.
-        is_copy = running.planned.cost == COPY
-        reads_again = self.budget.max_bytes is not None or is_copy
+        # Another driver may have run the statements since the survey. With a limit, another writer
+        # may have turned a change of metadata into a copy.
+        reads_again = self.budget.max_bytes is not None or not running.plan.is_repeatable
         return running.attempt(properties, self._replan if reads_again else None)
 
     def _result(self, attempt: Attempt) -> TableResult:
         """Reads a table again after its run."""
-        planned = attempt.planned
+        plan = attempt.plan
         if attempt.refused is not None:
-            return not_begun(planned, attempt.refused)
+            return not_begun(plan, attempt.refused)
         try:
-            return result_of(
-                self.spark, self.goal, attempt, row_or_error(self.spark, planned.table)
-            )
+            row = attempt.after or row_or_error(self.spark, plan.row.table)
+            return result_of(self.spark, self.goal, attempt, row)
         except Exception as error:  # the history of the table cannot be read
-            return unknown(planned, error)
+            return unknown(plan, error)
 
-    def _replan(self, running: Running, now: PlannedTable) -> str | None:
+    def _replan(self, running: Running, now: Plan) -> str | None:
         """Counts the current cost of a table; returns why it may not run, or None."""
         with self._changed:
-            known, running.planned = running.planned, now
-            self._bytes += now.size_in_bytes - known.size_in_bytes
-            self.budget.begun_bytes -= known.size_in_bytes
+            known, running.plan = running.plan.files.size_in_bytes, now
+            size = now.files.size_in_bytes
+            self._bytes += size - known
+            self.budget.begun_bytes -= known
             refusal = self.budget.refusal(now, self._seconds())
             if refusal is None:
-                self.budget.begun_bytes += now.size_in_bytes
+                self.budget.begun_bytes += size
             return refusal
 
     # Called by the main thread and by the threads.
@@ -201,6 +199,6 @@ class Runner:
             seconds=self._seconds(),
             rate=bytes_done / seconds if bytes_done and seconds else None,
             seconds_left=seconds * (number - done) / done if done else None,
-            running=tuple(each.planned.table for each in running),
+            running=tuple(each.plan.row.table for each in running),
             finished=self._is_over,
         )

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the statements of one table."""
+"""Runs the statements of one table of a call over many."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from spark_ext.api.named_table import VARIABLE, rows_of
+from spark_ext.api.goals import RUN, Begun, Goal, Plan, reach
+from spark_ext.api.named_table import rows_of
 from spark_ext.api.progress import Progress
-from spark_ext.api.refusals import described, is_cancellation, is_conflict, run
-from spark_ext.api.statements import StatementResult
-from spark_ext.lakehouse.goals import Goal
-from spark_ext.lakehouse.lookups import UnnamedCopies, unnamed_copies
+from spark_ext.api.refusals import described, is_cancellation, is_conflict
+from spark_ext.api.statements import StatementResult, Statements
+from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention, unnamed_copies
 from spark_ext.lakehouse.outcomes import Attempt
-from spark_ext.lakehouse.plan import RUN, PlannedTable
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
@@ -38,27 +38,27 @@ class Running:
     Args:
         spark: The session.
         goal: The goal.
-        planned: The plan, which `replan` may change.
+        plan: The plan, which `replan` may change.
         number: The place of the table among all that run, from 1.
         stopped: Returns why the call ends; None while it continues.
     """
 
     spark: SparkSession
     goal: Goal
-    planned: PlannedTable
+    plan: Plan
     number: int
     stopped: Callable[[], str | None]
     bytes_done: int = 0
-    _begun: set[str] = field(default_factory=set)
-    _statement: str | None = None
-    _statements: list[StatementResult] = field(default_factory=list)
+
+    _done: list[StatementResult] = field(default_factory=list)
+    _after: SurveyedTable | None = None
     _leftovers: UnnamedCopies | None = None
     _refused: str | None = None
 
     def attempt(
         self,
         properties: AbstractContextManager[None],
-        replan: Callable[[Running, PlannedTable], str | None] | None,
+        replan: Callable[[Running, Plan], str | None] | None,
     ) -> Attempt:
         """Runs the table, and returns what happened.
 
@@ -76,61 +76,68 @@ class Running:
             error = failure
         cancelled = self.stopped() if _is_stop(error) else None
         return Attempt(
-            planned=self.planned,
+            plan=self.plan,
             seconds=time.monotonic() - started,
-            statement=self._statement,
-            statements=tuple(self._statements),
+            statements=tuple(self._done),
+            after=self._after if error is None else None,
             leftovers=self._leftovers,
             error=error if cancelled is None else None,
             cancelled=cancelled,
             refused=self._refused,
         )
 
-    def _run(self, replan: Callable[[Running, PlannedTable], str | None] | None) -> None:
+    def _run(self, replan: Callable[[Running, Plan], str | None] | None) -> None:
+        if self.plan.files.size_in_bytes:
+            # Looked up before the run: the folder usually has no copies yet, so no log is read.
+            self._leftovers = unnamed_copies(self.spark, self.plan.row.table)
         if replan is not None:
-            (row,) = rows_of(self.spark, [self.planned.table])  # raises if it is cancelled
+            # Directly before the statement: commits since then count as those of the statement.
+            (row,) = rows_of(self.spark, [self.plan.row.table])  # raises if it is cancelled
             now = self.goal.plan(row)
             if now.action != RUN:
                 return
             self._refused = replan(self, now)
             if self._refused is not None:
                 return
-        planned = self.planned
-        if planned.size_in_bytes:
-            # Looked up before the run: the folder usually has no copies yet, so no log is read.
-            self._leftovers = unnamed_copies(self.spark, planned.table)
-        statement = None if VARIABLE in planned.table else self.goal.statement(planned)
-        self._require_running()
-        if statement is None:
-            self._run_goal(planned)
-        else:
-            self._statement = statement
-            run(self.spark, statement)
+        if not self._has_to_wait():
+            self._reach()
 
-    def _run_goal(self, planned: PlannedTable) -> None:
+    def _has_to_wait(self) -> bool:
+        """Returns whether the retention period of an untracked table lasts.
+
+        Each try of Delta would add a commit.
+        """
+        row = self.plan.row
+        if row.tracked or not self.plan.only_waits:
+            return False
+        end = end_of_retention(self.spark, row.table)
+        return end is not None and datetime.now().astimezone() < end
+
+    def _reach(self) -> None:
         """Runs the statements that remain; after a conflict, those that remain then."""
+        name = self.plan.row.table
+        watch = self._watch if self.plan.files.size_in_bytes else None
+        statements = Statements(self.spark, name, watch, before=self._require_running)
+        row = replace(self.plan.row, table=statements.sql_name)
         conflicts = 0
         while True:
             try:
-                self.goal.run(self.spark, planned, self._watch, self._statements.append)
+                plan = reach(self.goal, statements, Begun(row, self._done))
+                self._after = replace(plan.row, table=name)
                 return
             except Exception as error:
                 conflicts += 1
                 if conflicts > _MAX_CONFLICTS or not is_conflict(error):
                     raise
             self._require_running()
-            (row,) = rows_of(self.spark, [planned.table])
-            planned = self.goal.plan(row)
-            if planned.action != RUN:
+            row = statements.read()
+            if self.goal.plan(row).action != RUN:
                 return
 
     def _watch(self, progress: Progress) -> None:
-        """Keeps the bytes of the files that are done. The first call precedes the statement."""
-        if progress.statement not in self._begun:
-            self._require_running()
-            self._begun.add(progress.statement)
+        """Keeps the bytes of the files that are done."""
         if progress.round:
-            done = self.planned.size_in_bytes - progress.size_in_bytes
+            done = self.plan.files.size_in_bytes - progress.size_in_bytes
             self.bytes_done = max(self.bytes_done, done)
 
     def _require_running(self) -> None:

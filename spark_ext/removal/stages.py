@@ -144,6 +144,18 @@ def unmapping_statement(name: str, *, is_mapped: bool) -> str:
     return removal_statement(name) if is_mapped else drop_statement(name, COLUMN_MAPPING_FEATURE)
 
 
+def writers_statements(name: str, *, tracked: bool, history: bool) -> tuple[str, ...]:
+    """Returns the statements that reach the stage `writers`.
+
+    Args:
+        name: The table's name for SQL.
+        tracked: Whether the table is tracked.
+        history: Whether checkpoint protection keeps the history.
+    """
+    truncating = drop_statement(name, f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY")
+    return (*([drop_statement(name)] if tracked else []), *([truncating] if history else []))
+
+
 def _with_earlier_blocks(steps: Iterable[RemovalStage]) -> Iterator[RemovalStage]:
     blocked: str | None = None
     for step in steps:
@@ -237,18 +249,14 @@ def _writable(facts: TableFacts) -> RemovalStage:
     others = other_features(features - ours - _FEATURES_OF_WRITER_4)
     if others:
         return _stage(WRITERS, BLOCKED, others)
-    statements: list[str] = []
-    reasons: tuple[Reason, ...] = ()
-    if FEATURE_NAME in features:
-        statements.append(drop_statement(facts.name))
-        reasons = (Reason(OTHER_SESSIONS),)
-    cost = METADATA if statements else NOTHING
+    tracked = FEATURE_NAME in features
+    reasons = (Reason(OTHER_SESSIONS),) if tracked else ()
+    cost = METADATA if tracked else NOTHING
     # Delta's fast DROP FEATURE of columnMapping adds checkpointProtection.
     if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
-        dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
-        statements.append(drop_statement(facts.name, dropped))
         cost, reasons = HISTORY, (retention_period(facts), *reasons)
-    return _stage(WRITERS, cost, reasons, tuple(statements))
+    statements = writers_statements(facts.name, tracked=tracked, history=cost == HISTORY)
+    return _stage(WRITERS, cost, reasons, statements)
 
 
 def waiting(step: RemovalStage) -> RemovalStage:

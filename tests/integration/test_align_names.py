@@ -14,11 +14,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import FileCount, NameAlignment, Progress, UsageTracking
-from spark_ext.api.named_table import NamedTable
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
@@ -146,31 +145,20 @@ def test_next_step_is_decided_by_one_query(table: Table, monkeypatch: pytest.Mon
 
     assert usage.align_names(dry_run=True, progress=None).statements
     asked = [re.findall(r"column_mapping_\w+", query) for query in queries]
-    assert asked == [["column_mapping_named_table"], ["column_mapping_survey"]]
+    assert asked == [["column_mapping_survey"]]
 
 
-def test_unreadable_table_is_refused_with_the_error_of_delta(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_table_is_refused_with_the_error_of_delta(table: Table) -> None:
     table.create("a INT", TRACKED, NAME_MODE)
     usage = table.usage
-    named = NamedTable.row
+    shutil.rmtree(table.path)
+    forget_logs(table.spark)
 
-    def before_the_survey(found: NamedTable) -> Row:
-        row = named(found)
-        shutil.rmtree(table.path)
-        forget_logs(table.spark)
-        return row
-
-    with monkeypatch.context() as patch:
-        patch.setattr(NamedTable, "row", before_the_survey)
-        with refusal("DELTA_MISSING_DELTA_TABLE") as by_survey:
-            usage.align_names(progress=None)
-    with refusal("DELTA_MISSING_DELTA_TABLE"):
+    with refusal("DELTA_MISSING_DELTA_TABLE") as refused:
         usage.align_names(progress=None)
 
-    assert str(by_survey.value).count("[DELTA_MISSING_DELTA_TABLE]") == 1
-    assert str(table.path) in str(by_survey.value)
+    assert str(refused.value).count("[DELTA_MISSING_DELTA_TABLE]") == 1
+    assert str(table.path) in str(refused.value)
 
 
 def test_table_whose_name_delta_reserves_is_aligned(spark: SparkSession, tmp_path: Path) -> None:

@@ -178,7 +178,8 @@ def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Pat
 
     assert all(report.complete for report in reports), [report.text() for report in reports]
     for table, *both in zip(tables, *(report.tables for report in reports), strict=True):
-        assert sum(map(files_copied, both)) == assert_done_once(table)
+        # A call that begins the table just after the other one's commit counts it too.
+        assert assert_done_once(table) in map(files_copied, both)
         assert "DONE" in {each.outcome for each in both}
 
 

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from spark_ext import FileCount, NameAlignment, StatementResult
-from spark_ext.api.alignment import align
-from spark_ext.api.statements import FilesToChange
+from spark_ext import FileCount, NameAlignment
+from spark_ext.api.alignment import alignment_of
+from spark_ext.api.goals import Alignment, Begun, Plan, reach
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
@@ -18,7 +17,6 @@ from spark_ext.errors import (
     NotMappedError,
 )
 from spark_ext.model.metadata import TableFacts
-from spark_ext.removal.alignment import remaining_statements
 from spark_ext.removal.survey import SurveyedTable, surveyed
 from tests.unit.tables import protocol, table
 
@@ -56,8 +54,14 @@ MISLED = at("name", True)
 ALIGNED = at("name", False, column="1 a")
 
 
-def remaining(where: SurveyedTable) -> tuple[str, ...]:
-    return remaining_statements(where, to_name_mode=False)
+def remaining(where: SurveyedTable, *, to_name_mode: bool = False) -> tuple[str, ...]:
+    return accepted(Alignment(to_name_mode).plan(where)).statements
+
+
+def accepted(plan: Plan) -> Plan:
+    if plan.refusal is not None:
+        raise plan.refusal
+    return plan
 
 
 def test_tracked_table_is_tracked_again_when_the_flag_is_true() -> None:
@@ -117,8 +121,7 @@ def test_mode_id_is_refused_without_to_name_mode() -> None:
         remaining(by_id)
 
     began = BEGIN.replace("'name'", "'id'")
-    found = remaining_statements(by_id, to_name_mode=True)
-    assert found == (began, REMOVE_MAPPING, DROP, TRACK, END)
+    assert remaining(by_id, to_name_mode=True) == (began, REMOVE_MAPPING, DROP, TRACK, END)
 
 
 @pytest.mark.parametrize(
@@ -141,24 +144,34 @@ def test_blocked_table_is_refused_with_the_reasons(where: SurveyedTable, reasons
     assert ("RENAME COLUMN" in params["advice"]) == ("NAME" in reasons)
 
 
-def run_through(*wheres: SurveyedTable) -> tuple[NameAlignment, list[str]]:
-    ran: list[str] = []
-    looks: Iterator[SurveyedTable] = iter(wheres)
+class Target:
+    """A table with these rows, one after the other."""
 
-    def run(statement: str, version: int, removal: FilesToChange | None) -> StatementResult:
-        ran.append(statement)
-        assert (removal is not None) == (statement == REMOVE_MAPPING)
-        result = StatementResult(statement, version, version + 1, 0.5)
-        counts = FileCount(3, 40), FileCount(1, 2)
-        return replace(result, copied=counts[0], rewritten=counts[1]) if removal else result
+    def __init__(self, *rows: SurveyedTable) -> None:
+        self._rows = iter(rows)
+        self._version = 0
+        self.ran: list[str] = []
 
-    result = align(lambda: next(looks), run, dry_run=False, to_name_mode=False)
-    assert [each.statement for each in result.done] == ran
-    return result, ran
+    def read(self) -> SurveyedTable:
+        row = next(self._rows)
+        self._version = max(self._version + 1, row.version or 0)  # each statement commits
+        return replace(row, version=self._version)
+
+    def run(self, statement: str) -> bool:
+        self.ran.append(statement)
+        return False
+
+    def counts_since(self, version: int) -> dict[str, FileCount]:
+        assert (self.ran[-1], version) == (REMOVE_MAPPING, self._version - 1)
+        return {"copied": FileCount(3, 40), "rewritten": FileCount(1, 2)}
 
 
-def no_statement(statement: str, *_: object) -> StatementResult:
-    raise AssertionError(statement)
+def run_through(*rows: SurveyedTable) -> tuple[NameAlignment, list[str]]:
+    target = Target(*rows)
+    begun = Begun(target.read())
+    result = alignment_of(reach(Alignment(), target, begun), begun)
+    assert [each.statement for each in result.done] == target.ran
+    return result, target.ran
 
 
 def test_align_reads_the_table_after_each_statement() -> None:
@@ -216,6 +229,21 @@ def test_align_tracks_a_second_time_when_the_first_commit_has_the_flag_true() ->
         run_through(*first, *again, flagged)
 
 
+def test_interrupted_alignment_tracks_a_second_time() -> None:
+    """The call that was interrupted has removed column mapping and dropped the feature."""
+    result, ran = run_through(
+        at("none", None, aligning="name"),
+        at("name", True, column="1 a", aligning="name"),
+        at("none", True, aligning="name"),
+        at("none", None, aligning="name"),
+        replace(ALIGNED, aligning="name"),
+        ALIGNED,
+    )
+
+    assert ran == [TRACK, REMOVE_MAPPING, DROP, TRACK, END]
+    assert result.aligned
+
+
 def test_align_continues_when_another_call_has_ended() -> None:
     """The other call has unset the property that marks the table."""
     result, ran = run_through(
@@ -243,16 +271,17 @@ def test_align_raises_when_the_aligning_property_is_unset_after_drop_feature() -
     assert refused.value.params == {"table": "t", "statement": BEGIN}
 
 
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_align_refuses_illegal_names_before_any_statement(*, dry_run: bool) -> None:
-    odd = at("name", True, name="a b")
+def test_align_refuses_illegal_names_before_any_statement() -> None:
+    target = Target()
 
     with pytest.raises(CannotAlignNamesError):
-        align(lambda: odd, no_statement, dry_run=dry_run, to_name_mode=False)
+        reach(Alignment(), target, Begun(at("name", True, name="a b")))
+
+    assert target.ran == []
 
 
-def test_dry_run_returns_cost_and_statements() -> None:
-    alignment = align(lambda: MISLED, no_statement, dry_run=True, to_name_mode=False)
+def test_plan_has_cost_and_statements() -> None:
+    alignment = alignment_of(Alignment().plan(MISLED), Begun(MISLED))
 
     assert alignment == NameAlignment(
         "t", False, "name", "COPY", 4, 5000, (), (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)

@@ -13,13 +13,23 @@ import pytest
 
 import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
+from spark_ext.api.goals import (
+    BLOCKED,
+    REACHED,
+    RUN,
+    UNREADABLE,
+    Alignment,
+    Goal,
+    Plan,
+    Removal,
+    Tracking,
+)
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SCHEMA
 from spark_ext.lakehouse.budget import BYTES, ERRORS, TIME, Budget
-from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking, waits
+from spark_ext.lakehouse.calls import _cheapest_first
 from spark_ext.lakehouse.options import Options, spellings
 from spark_ext.lakehouse.outcomes import Attempt, result_of, without_run
-from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable, cheapest_first
 from spark_ext.lakehouse.progress import Reporter, line
 from spark_ext.lakehouse.results import OUTCOMES
 from spark_ext.model.metadata import FileCount
@@ -97,11 +107,11 @@ RAN = (StatementResult("ALTER TABLE", 5, 6, 0.0),)
 def test_goal_decides_from_a_row(
     goal: Goal, row: SurveyedTable, action: str, cost: str | None, size: int
 ) -> None:
-    planned = goal.plan(row)
+    plan = goal.plan(row)
 
-    assert (planned.action, planned.cost, planned.size_in_bytes) == (action, cost, size)
-    assert planned.num_files == (3 if size else 0)
-    assert planned.before is row
+    assert (plan.action, plan.cost, plan.files.size_in_bytes) == (action, cost, size)
+    assert plan.files.num_files == (3 if size else 0)
+    assert plan.row is row
 
 
 @pytest.mark.parametrize(
@@ -140,63 +150,52 @@ def test_goal_decides_from_a_row(
 def test_blocked_table_has_reasons_and_remedies(
     goal: Goal, row: SurveyedTable, reasons: tuple[str, ...], advice: str
 ) -> None:
-    planned = goal.plan(row)
+    plan = goal.plan(row)
 
-    assert planned.reasons == reasons
-    assert advice in str(planned.unblocking)
+    assert plan.reasons == reasons
+    assert advice in str(plan.unblocking)
 
 
 @pytest.mark.parametrize(
-    ("goal", "row", "statement"),
+    ("goal", "row", "is_repeatable"),
     [
-        (
-            Removal("unmapped"),
-            FREE,
-            "ALTER TABLE c.db.free SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
-        ),
-        (Removal("unmapped"), COPIED, None),
+        (Removal("unmapped"), FREE, True),
+        (Removal("unmapped"), COPIED, False),
         # Mapping metadata that a former removal left needs DROP FEATURE.
-        (Removal("unmapped"), replace(FREE, mode="none"), None),
-        (Removal("readers"), FREE, None),
-        (Alignment(), COPIED, None),
+        (Removal("unmapped"), replace(FREE, mode="none"), False),
+        (Removal("readers"), FREE, False),
+        (Alignment(), COPIED, False),
         # Delta would commit the statement again on a table that another writer tracks.
-        (Tracking(wanted=True), PLAIN, None),
-        (
-            Tracking(wanted=False),
-            FREE,
-            "ALTER TABLE c.db.free DROP FEATURE columnMappingUsageTracking",
-        ),
+        (Tracking(wanted=True), PLAIN, False),
+        (Tracking(wanted=False), FREE, True),
     ],
 )
-def test_one_statement_is_known_from_the_plan(
-    goal: Goal, row: SurveyedTable, statement: str | None
+def test_table_is_not_read_again_before_a_statement_that_commits_once(
+    goal: Goal, row: SurveyedTable, *, is_repeatable: bool
 ) -> None:
-    assert goal.statement(goal.plan(row)) == statement
+    assert goal.plan(row).is_repeatable == is_repeatable
 
 
 def test_table_waits_only_when_nothing_else_remains() -> None:
     waiting = replace(PLAIN, writers="HISTORY")
+    goal = Removal("writers")
 
-    assert waits(waiting)
-    assert not waits(replace(waiting, readers="METADATA"))
-    assert not waits(PLAIN)
+    assert goal.plan(waiting).only_waits
+    assert not goal.plan(replace(waiting, readers="METADATA")).only_waits
+    assert not goal.plan(PLAIN).only_waits
 
 
-def planned(name: str, cost: str, size: int = 0) -> PlannedTable:
-    return PlannedTable(name, RUN, SurveyedTable(name), cost=cost, size_in_bytes=size)
+def planned(name: str, cost: str, size: int = 0) -> Plan:
+    return Plan(SurveyedTable(name, num_files=1, size_in_bytes=size), ("S",), (cost,))
 
 
 def test_cheapest_tables_begin_first() -> None:
     tables = [
         *(planned("rewritten", "REWRITE", 1), planned("large", "COPY", 9), planned("h", "HISTORY")),
-        *(
-            PlannedTable("done", REACHED, FREE),
-            planned("small", "COPY", 2),
-            planned("m", "METADATA"),
-        ),
+        *(Plan(FREE), planned("small", "COPY", 2), planned("m", "METADATA")),
     ]
 
-    cheapest = [table.table for table in cheapest_first(tables)]
+    cheapest = [plan.row.table for plan in _cheapest_first(tables)]
 
     assert cheapest == ["m", "h", "small", "large", "rewritten"]
 
@@ -226,7 +225,7 @@ def test_table_begins_only_while_its_bytes_fit() -> None:
 def test_alignment_fails_if_another_writer_removes_column_mapping_between_its_statements(
     ran: dict[str, Any], outcome: str, reasons: tuple[str, ...]
 ) -> None:
-    attempt = Attempt(planned=Alignment().plan(UNTRACKED), seconds=1.0, **ran)
+    attempt = Attempt(plan=Alignment().plan(UNTRACKED), seconds=1.0, **ran)
 
     result = result_of(cast("Any", None), Alignment(), attempt, replace(PLAIN, version=9))
 

@@ -21,13 +21,11 @@ from pyspark.errors import PySparkException
 
 import spark_ext
 from spark_ext import LakehouseInterrupted, LakehouseProgress, SurveyedTable
-from spark_ext.api.progress import Progress
-from spark_ext.api.statements import StatementResult
+from spark_ext.api import statements
+from spark_ext.api.goals import Begun, Goal, Plan, Removal
 from spark_ext.api.survey import SurveyProgress
 from spark_ext.lakehouse import calls, chosen, lookups, running
 from spark_ext.lakehouse.budget import Budget
-from spark_ext.lakehouse.goals import Goal, Removal
-from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.running import Running
@@ -90,10 +88,16 @@ class Session(ConnectSession):
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Session:
-    monkeypatch.setattr(
-        running, "rows_of", lambda spark, names: [spark.rows[name] for name in names]
-    )
+    set_reader(monkeypatch, lambda spark, names: [spark.rows[name] for name in names])
     return Session()
+
+
+def set_reader(
+    monkeypatch: pytest.MonkeyPatch,
+    rows_of: Callable[[Session, list[str]], list[SurveyedTable]],
+) -> None:
+    for module in (running, statements):
+        monkeypatch.setattr(module, "rows_of", rows_of)
 
 
 def runner(
@@ -246,7 +250,7 @@ def test_cancelled_reading_before_a_statement_counts_as_cancelled(
             raise CANCELLATION
         return [spark.rows[name] for name in names]
 
-    monkeypatch.setattr(running, "rows_of", rows_of)
+    set_reader(monkeypatch, rows_of)
     run = runner(session, budget=Budget(max_bytes=1000), interrupts=interrupts)
 
     run.run()
@@ -308,22 +312,12 @@ def test_second_signal_cancels_running_statements_and_keeps_the_results(session:
 class TwoStatements(Removal):
     """Runs two statements for each table."""
 
-    def statement(self, planned: PlannedTable) -> str | None:
-        return None
-
-    def run(
-        self,
-        spark: Any,
-        planned: PlannedTable,
-        watch: Callable[[Progress], None],
-        ran: Callable[[StatementResult], object],
-    ) -> None:
-        for number in range(2):
-            statement = f"STATEMENT {number} {planned.table}"
-            watch(Progress(statement, 0.0, 0, 0, finished=False))
-            spark.sql(statement)
-            watch(Progress(statement, 0.0, 0, 0, finished=True))
-            ran(StatementResult(statement, number, number + 1, 0.0))
+    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
+        if row.unmapped == "NOTHING":
+            return Plan(row)
+        first, second = (f"STATEMENT {number} {row.table}" for number in range(2))
+        has_run = begun is not None and begun.statements[-1:] == [first]
+        return Plan(row, (second,) if has_run else (first, second), ("METADATA",))
 
 
 def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None:
@@ -371,7 +365,7 @@ def test_goal_continues_after_a_conflict_with_another_driver(
 ) -> None:
     def fail(statement: str) -> None:
         if statement.startswith("STATEMENT 1"):
-            if len(session.statements) > 2 * conflicts:
+            if len(session.statements) > 1 + conflicts:
                 session.rows[A.table] = done(A)
                 return
             raise MetadataChangedException
@@ -382,8 +376,8 @@ def test_goal_continues_after_a_conflict_with_another_driver(
     run.run()
 
     result = run.results[A.table]
-    expected = {"FAILED": (6, "MetadataChangedException"), "DONE": (2, None)}
-    assert (result.outcome, len(session.statements) // 2, result.error) == (
+    expected = {"FAILED": (1 + 6, "MetadataChangedException"), "DONE": (1 + 2, None)}
+    assert (result.outcome, len(session.statements), result.error) == (
         outcome,
         *expected[outcome],
     )

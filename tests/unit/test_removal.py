@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
 from pyspark.sql import Row
 
-from spark_ext import FileCount, RemovalStage, StatementResult
-from spark_ext.api.removal import RemovalState, remove
-from spark_ext.api.removal_stages import RemovalStages
-from spark_ext.api.statements import StatementRunner
+from spark_ext import FileCount, StatementResult, SurveyedTable
+from spark_ext.api.goals import Begun, Plan, Removal, reach
+from spark_ext.api.statements import Statements
 from spark_ext.errors import CannotRemoveColumnMappingError
 from spark_ext.model.metadata import Protocol, TableFacts
-from spark_ext.removal.stages import stages
+from spark_ext.removal.survey import surveyed
 from tests.unit.tables import table
 
 REMOVE = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
@@ -32,8 +31,8 @@ def at(
     reader: tuple[int, tuple[str, ...] | None] = (2, None),
     columns: dict[str, Any] | None = None,
     properties: dict[str, str] | None = None,
-) -> RemovalState:
-    """Returns a table of four files with these writer features, in version 7."""
+) -> SurveyedTable:
+    """Returns a table of four files with these writer features."""
     names = columns or {"a": "1 a" if mode != "none" else ""}
     version, reader_features = reader
     of_reader = None if reader_features is None else frozenset(reader_features)
@@ -44,7 +43,7 @@ def at(
         FileCount(4, 5000),
         copies="columnMappingUsageTracking" in features,
     )
-    return RemovalState("t", 7, RemovalStages(stages(facts)))
+    return surveyed(facts)
 
 
 MAPPED = at(*OURS, mode="name")
@@ -54,22 +53,38 @@ PROTECTED = at("checkpointProtection", reader=(1, None))
 PLAIN = at(reader=(1, None))
 
 
+class Target:
+    """A table with these rows, one after the other, in versions from 7 on."""
+
+    def __init__(self, *rows: SurveyedTable, waits: bool = False) -> None:
+        self._rows = iter(rows)
+        self._waits = waits
+        self.ran: list[str] = []
+
+    def read(self) -> SurveyedTable:
+        return replace(next(self._rows), version=7 + len(self.ran))
+
+    def run(self, statement: str) -> bool:
+        self.ran.append(statement)
+        return self._waits and "TRUNCATE" in statement
+
+    def counts_since(self, version: int) -> dict[str, FileCount]:
+        raise AssertionError(version)
+
+
 def run_through(
-    *states: RemovalState, until: str = "unmapped", waits: bool = False
-) -> tuple[RemovalStages, list[tuple[str, int, RemovalStage | None]]]:
-    ran: list[tuple[str, int, RemovalStage | None]] = []
-    looks: Iterator[RemovalState] = iter(states)
-
-    def run(statement: str, version: int, removal: RemovalStage | None) -> StatementResult:
-        ran.append((statement, version, removal))
-        return StatementResult(statement, version, version + 1, 0.5, waits and "TRUNC" in statement)
-
-    return remove(lambda: next(looks), run, until=until), ran
+    *rows: SurveyedTable, until: str = "unmapped", waits: bool = False
+) -> tuple[Plan, Begun]:
+    target = Target(*rows, waits=waits)
+    begun = Begun(target.read())
+    plan = reach(Removal(until), target, begun)
+    assert begun.statements == target.ran
+    return plan, begun
 
 
-def refused(*states: RemovalState, until: str) -> dict[str, str]:
+def refused(*rows: SurveyedTable, until: str) -> dict[str, str]:
     with pytest.raises(CannotRemoveColumnMappingError) as error:
-        run_through(*states, until=until)
+        run_through(*rows, until=until)
     assert error.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
     return error.value.params
 
@@ -95,7 +110,7 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
     ],
 )
 def test_blocked_stage_is_refused_with_its_reasons(
-    state: RemovalState, reasons: str, advice: str, until: str
+    state: SurveyedTable, reasons: str, advice: str, until: str
 ) -> None:
     params = refused(state, until=until)
 
@@ -106,7 +121,7 @@ def test_blocked_stage_is_refused_with_its_reasons(
 @pytest.mark.parametrize(
     "state", [at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS)]
 )
-def test_blocked_later_stage_is_refused_before_the_first_statement(state: RemovalState) -> None:
+def test_blocked_later_stage_is_refused_before_the_first_statement(state: SurveyedTable) -> None:
     params = refused(state, until="writers")
 
     assert params["reasons"] == (
@@ -116,12 +131,12 @@ def test_blocked_later_stage_is_refused_before_the_first_statement(state: Remova
 
 
 def test_blocked_stage_after_the_wanted_stage_is_ignored() -> None:
-    stages, ran = run_through(
+    plan, begun = run_through(
         at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS), until="unmapped"
     )
 
-    assert [statement for statement, _, _ in ran] == [REMOVE]
-    assert [stage.cost for stage in stages] == ["NOTHING", "BLOCKED", "BLOCKED"]
+    assert begun.statements == [REMOVE]
+    assert (plan.statements, plan.row.readers) == ((), "BLOCKED")
 
 
 def test_stage_is_refused_with_the_statements_that_ran_when_another_writer_blocks_it() -> None:
@@ -146,32 +161,30 @@ def test_stage_is_refused_when_another_writer_undoes_it() -> None:
 
 
 def test_stages_are_reached_in_order() -> None:
-    stages, ran = run_through(MAPPED, UNMAPPED, READABLE, PLAIN, until="writers")
+    plan, begun = run_through(MAPPED, UNMAPPED, READABLE, PROTECTED, PLAIN, until="writers")
 
-    assert [(statement, version) for statement, version, _ in ran] == [
-        (REMOVE, 7),
-        (DROP_MAPPING, 8),
-        (DROP_TRACKING, 9),
-        (TRUNCATE, 10),
+    ran = [(each.statement, each.version_before, each.version_after) for each in begun.done]
+    assert ran == [
+        (REMOVE, 7, 8),
+        (DROP_MAPPING, 8, 9),
+        (DROP_TRACKING, 9, 10),
+        (TRUNCATE, 10, 11),
     ]
-    assert [removal and removal.stage for _, _, removal in ran] == ["unmapped", None, None, None]
-    assert all(stage.reached for stage in stages)
-    assert [result.statement for result in stages.done] == [statement for statement, _, _ in ran]
+    assert [each.kept is not None for each in begun.done] == [True, False, False, False]
+    assert plan.statements == ()
 
 
 def test_waiting_stage_is_returned() -> None:
-    stages, _ = run_through(READABLE, PROTECTED, until="writers", waits=True)
+    plan, begun = run_through(READABLE, PROTECTED, PROTECTED, until="writers", waits=True)
 
-    assert [stage.reached for stage in stages] == [True, True, False]
-    assert "RETENTION_PERIOD" in [why.reason for why in stages[2].reasons]
-    assert [result.waits for result in stages.done] == [False, True]
+    assert (plan.statements, plan.only_waits) == ((TRUNCATE,), True)
+    assert [each.waits for each in begun.done] == [False, True]
 
 
 def test_unmapped_and_untracked_table_needs_no_statement() -> None:
-    stages, ran = run_through(PLAIN, until="writers")
+    plan, begun = run_through(PLAIN, until="writers")
 
-    assert (ran, stages.done) == ([], ())
-    assert all(stage.reached for stage in stages)
+    assert (plan.statements, begun.done) == ((), [])
 
 
 # Results of statements.
@@ -206,16 +219,20 @@ class TestStatement:
         "numRewrittenFiles": "3",
         "numRewrittenBytes": "30",
     }
-    COPY = at(*OURS, mode="name", columns={"a": "1 x"}).stages[0]
+    COPY = at(*OURS, mode="name", columns={"a": "1 x"})
     REMOVED = row(8, "REMOVE COLUMN MAPPING", COUNTED)
 
-    def run(
-        self, session: Any, after: int, removal: RemovalStage | None, **options: Any
-    ) -> StatementResult:
-        runner = StatementRunner(
-            session, lambda: Row(version=after, name="t"), progress=None, **options
-        )
-        return runner.run("S", 7, removal)
+    def run(self, session: Session, after: int, before: SurveyedTable) -> StatementResult:
+        """Returns the result of a removal from version 7, after which the table has a version."""
+
+        class Unmapped(Statements):
+            def read(self) -> SurveyedTable:
+                return replace(UNMAPPED, version=after)
+
+        begun = Begun(replace(before, version=7))
+        reach(Removal(), Unmapped(session, "t", None), begun)  # type: ignore[arg-type]
+        (result,) = begun.done
+        return result
 
     def test_files_are_counted_from_the_commit(self) -> None:
         result = self.run(Session(self.REMOVED), 8, self.COPY)
@@ -247,18 +264,12 @@ class TestStatement:
     def test_metadata_only_removal_reads_no_history_without_other_commits(self) -> None:
         session = Session()
 
-        result = self.run(session, 8, MAPPED.stages[0])
+        result = self.run(session, 8, MAPPED)
 
-        assert session.statements == ["S"]
+        assert session.statements == [REMOVE]
         assert (result.kept, result.copied, result.rewritten) == (FileCount(),) * 3
 
     def test_metadata_only_removal_is_counted_from_the_commit_beside_other_commits(self) -> None:
         session = Session(row(9, "WRITE"), self.REMOVED)
 
-        assert self.run(session, 9, MAPPED.stages[0]).copied == FileCount(2, 20)
-
-    def test_statement_without_removal_has_no_files(self) -> None:
-        session = Session()
-
-        assert self.run(session, 8, None).kept is None
-        assert session.statements == ["S"]
+        assert self.run(session, 9, MAPPED).copied == FileCount(2, 20)

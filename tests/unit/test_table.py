@@ -26,6 +26,8 @@ from spark_ext.errors import (
 )
 from spark_ext.removal.reasons import Reason
 from spark_ext.removal.stages import STAGES
+from spark_ext.removal.survey import SurveyedTable
+from spark_ext.wire.rows import as_row
 from tests.unit.connect import ConnectSession
 
 TABLE = {
@@ -207,6 +209,10 @@ class TestStatus:
         assert usage._repr_html_() == usage.status()._repr_html_()
 
 
+COSTS: dict[str, Any] = dict.fromkeys(STAGES, "METADATA")
+SURVEYED = SurveyedTable("t", "name", True, False, **COSTS, version=3)
+
+
 class Thrown:
     """Imitates an exception of the JVM without a condition, which PySpark passes on."""
 
@@ -221,6 +227,7 @@ class TestFailingStatement:
         def __init__(self, condition: str | None) -> None:
             super().__init__(
                 column_mapping_removal=[stage_row(name, cost="METADATA") for name in STAGES],
+                column_mapping_survey=[Row(**as_row(SURVEYED))],
                 column_mapping_commits=[],
             )
             self.failure: Exception = Py4JJavaError("failed", Thrown())
@@ -229,7 +236,7 @@ class TestFailingStatement:
 
         def sql(self, text: str) -> Answer:
             answered = super().sql(text)
-            if text == "S":
+            if text.startswith("ALTER"):
                 raise self.failure
             return answered
 

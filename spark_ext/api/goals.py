@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The goals. A goal says what remains to do for a table, from the table's row and what has run.
+
+A call for one table and a call for many run the same loop, `reach`: read the row, ask the goal, run
+the first remaining statement, and read again. So a call continues after any interruption.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from spark_ext.api.statements import NO_FILES, StatementResult
+from spark_ext.errors import (
+    AlignmentConflictError,
+    CannotAlignNamesError,
+    CannotRemoveColumnMappingError,
+    ModeIdLostError,
+    NotMappedError,
+    SparkExtError,
+)
+from spark_ext.model.keys import (
+    ALIGNING,
+    COLUMN_MAPPING_FEATURE,
+    COLUMN_MAPPING_MODE,
+    MODE_ID,
+    MODE_NAME,
+    MODE_NONE,
+)
+from spark_ext.model.metadata import FileCount
+from spark_ext.removal.reasons import (
+    CONFLICT,
+    EARLIER_STAGE,
+    OTHER_FEATURE,
+    Reason,
+    in_words,
+    reason_in_words,
+    what_to_do,
+)
+from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
+from spark_ext.removal.stages import (
+    COPY,
+    HISTORY,
+    METADATA,
+    NOTHING,
+    READERS,
+    REWRITE,
+    STAGES,
+    TRACKED,
+    UNMAPPED,
+    drop_statement,
+    removal_statement,
+    set_statement,
+    unmapping_statement,
+    writers_statements,
+)
+from spark_ext.removal.survey import Obstacle, SurveyedTable
+
+# What a call does with a table.
+RUN, REACHED, BLOCKED, UNREADABLE = "RUN", "REACHED", "BLOCKED", "UNREADABLE"
+
+CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
+
+_UNDONE = "Another writer undid the stage. Call again."
+_TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What remains to do for a table.
+
+    Args:
+        row: The table, with its name for SQL if a statement runs.
+        statements: The statements that remain, in order; empty if none can run.
+        costs: Their costs, as in `RemovalStage`.
+        refusal: The error of a call for this table alone if no statement can run.
+        reasons: What blocks the table, in words.
+        unblocking: Sentences and statements that remove the reasons.
+        again: Whether the first statement may run a second time.
+    """
+
+    row: SurveyedTable
+    statements: tuple[str, ...] = ()
+    costs: tuple[str, ...] = ()
+    refusal: SparkExtError | None = None
+    reasons: tuple[str, ...] = ()
+    unblocking: str | None = None
+    again: bool = False
+
+    @property
+    def action(self) -> str:
+        """Returns `RUN`; `REACHED` if nothing remains; `BLOCKED`; or `UNREADABLE`."""
+        if self.row.error is not None:
+            return UNREADABLE
+        if self.statements:
+            return RUN
+        return BLOCKED if self.reasons else REACHED
+
+    @property
+    def cost(self) -> str | None:
+        """Returns the highest cost; None if nothing runs."""
+        return max(self.costs, key=CHEAPEST_FIRST.index, default=None)
+
+    @property
+    def files(self) -> FileCount:
+        """Returns an upper bound of the files that are copied or rewritten."""
+        return self.row.files_to_change(*self.costs)
+
+    @property
+    def only_waits(self) -> bool:
+        """Returns whether only Delta's retention period keeps the table from the goal."""
+        return self.costs == (HISTORY,)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Returns whether the plan commits nothing if another driver has run it meanwhile."""
+        name = self.row.table
+        one = {(removal_statement(name),), (drop_statement(name),)}
+        return self.costs == (METADATA,) and self.statements in one
+
+    @property
+    def removes_mapping(self) -> bool:
+        """Returns whether the first statement removes column mapping."""
+        is_mapped = self.row.mode != MODE_NONE
+        removing = unmapping_statement(self.row.table, is_mapped=is_mapped)
+        return self.row.unmapped != NOTHING and self.statements[:1] == (removing,)
+
+
+@dataclass
+class Begun:
+    """What a call has done with a table so far.
+
+    Args:
+        first: The table before the first statement.
+        done: The results of the statements, in order.
+        removal: The plan before the last statement that removed column mapping; None without one.
+    """
+
+    first: SurveyedTable
+    done: list[StatementResult] = field(default_factory=list)
+    removal: Plan | None = None
+
+    @property
+    def statements(self) -> list[str]:
+        """Returns the statements that ran."""
+        return [each.statement for each in self.done]
+
+
+class Goal(Protocol):
+    """Defines the goal of a call for each table."""
+
+    @property
+    def words(self) -> str:
+        """Returns the goal for people."""
+
+    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
+        """Returns what remains after the statements that this call has run."""
+
+    def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
+        """Returns whether the statements that ran may run once more."""
+
+    def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
+        """Returns the error for a first statement that remains although it has run."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Removes column mapping up to a stage.
+
+    Args:
+        until: The last stage.
+    """
+
+    until: str = UNMAPPED
+
+    @property
+    def words(self) -> str:
+        """Returns the goal for people."""
+        return f"remove column mapping until {self.until}"
+
+    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
+        """Returns the statements of each stage that is not reached."""
+        if row.error is not None:
+            return Plan(row)
+        wanted = STAGES[: STAGES.index(self.until) + 1]
+        costs = {stage: str(getattr(row, stage)) for stage in wanted}
+        if BLOCKED_STAGE in costs.values():
+            known = _obstacles(row, wanted)
+            whys = {stage: [each.why for each in known if each.stage == stage] for stage in wanted}
+            reasons = "; ".join(f"{stage}: {in_words(why)}" for stage, why in whys.items() if why)
+            advice = what_to_do(each.why for each in known)
+            return _blocked(row, known, self._refusal(row, self.until, reasons, advice, begun))
+        left = {stage: cost for stage, cost in costs.items() if cost != NOTHING}
+        statements = (each for stage in left for each in _of_stage(row, stage))
+        return Plan(row, tuple(statements), tuple(left.values()))
+
+    def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
+        """Returns False."""
+        return False
+
+    def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
+        """Returns the error: another writer undid the stage."""
+        stage = next(each for each in STAGES if getattr(plan.row, each) != NOTHING)
+        return self._refusal(plan.row, stage, f"{stage}: {CONFLICT}", _UNDONE, begun)
+
+    def _refusal(
+        self, row: SurveyedTable, stage: str, reasons: str, advice: str, begun: Begun | None
+    ) -> SparkExtError:
+        done = "; ".join(begun.statements if begun else ()) or "none"
+        return CannotRemoveColumnMappingError(
+            table=row.table, stage=stage, reasons=reasons, advice=advice, done=done
+        )
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Makes every physical name equal to the logical name, and keeps column mapping.
+
+    A removal of column mapping renames the columns in the files. The table is tracked at the latest
+    in the commit that enables column mapping again, so the flag starts as false. A property of the
+    table keeps the former mode meanwhile. The property distinguishes an interrupted alignment from
+    a table that shall have no column mapping. The last statement removes the property.
+
+    Args:
+        to_name_mode: Whether a table in mode `id` may end in mode `name`. Delta sets the mode `id`
+            for new tables only.
+
+    Source:
+        RFC, "Writer Requirements for Usage Tracking"; Delta 4.4.0, DeltaColumnMapping.scala,
+        `allowMappingModeChange`.
+    """
+
+    to_name_mode: bool = False
+
+    @property
+    def words(self) -> str:
+        """Returns the goal for people."""
+        return "align names"
+
+    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
+        """Returns the statements from the state of the table to an aligned table."""
+        if row.error is not None:
+            return Plan(row)
+        end = f"ALTER TABLE {row.table} UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')"
+        if row.is_aligned:
+            return Plan(row, (end,), (METADATA,)) if row.aligning else Plan(row)
+        if row.mode == MODE_NONE and row.aligning is None:
+            return _unmapped(row, begun)
+        if row.mode == MODE_ID and not self.to_name_mode:
+            lost = ModeIdLostError(table=row.table)
+            return Plan(row, refusal=lost, reasons=("MODE_ID",), unblocking=_TO_NAME_MODE)
+        if row.unmapped == BLOCKED_STAGE:
+            known = _obstacles(row, (UNMAPPED,))
+            whys = [each.why for each in known]
+            advice = what_to_do(whys)
+            refusal = CannotAlignNamesError(table=row.table, reasons=in_words(whys), advice=advice)
+            return _blocked(row, known, refusal)
+        statements = (*_tracking(row), end)
+        if row.unmapped == NOTHING:
+            return Plan(row, statements, (METADATA,))
+        mark = () if row.aligning else (_marking(row.table, str(row.mode)),)
+        unmap = unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE)
+        return Plan(row, (*mark, unmap, *statements), (METADATA, str(row.unmapped)))
+
+    def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
+        """Returns whether the flag is true although this call has tracked the table.
+
+        The untracked table had a flag, or another writer has renamed or dropped a column. The
+        removal and tracking run once more, with a DROP FEATURE that deletes the flag.
+        """
+        return bool(row.has_dropped_or_renamed) and _track(row.table) in begun.statements
+
+    def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
+        """Returns the error: another writer undid the statement."""
+        return AlignmentConflictError(table=plan.row.table, statement=plan.statements[0])
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """Adds or drops usage tracking.
+
+    Args:
+        wanted: Whether the tables shall be tracked.
+    """
+
+    wanted: bool
+
+    @property
+    def words(self) -> str:
+        """Returns the goal for people."""
+        return "track" if self.wanted else "untrack"
+
+    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
+        """Returns the one statement."""
+        if row.error is not None or row.tracked == self.wanted:
+            return Plan(row)
+        statement = set_statement(row.table, TRACKED) if self.wanted else drop_statement(row.table)
+        return Plan(row, (statement,), (METADATA,))
+
+    def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
+        """Returns False."""
+        return False
+
+    def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
+        """Returns the error: another writer undid the statement."""
+        return AlignmentConflictError(table=plan.row.table, statement=plan.statements[0])
+
+
+class Target(Protocol):
+    """A table that statements run on."""
+
+    def read(self) -> SurveyedTable:
+        """Returns the row of the table as it is now, with its name for SQL."""
+
+    def run(self, statement: str) -> bool:
+        """Runs a statement, and returns whether Delta requires a second run later."""
+
+    def counts_since(self, version: int) -> Mapping[str, FileCount]:
+        """Returns the counts of the newest removal after a version, by name."""
+
+
+def reach(goal: Goal, table: Target, begun: Begun) -> Plan:
+    """Runs the first remaining statement and reads the table again, until none remains.
+
+    Args:
+        goal: The goal.
+        table: The table.
+        begun: The table before the call. It has each result, also if a later statement fails.
+
+    Returns:
+        The last plan, with the table as it is now. A statement remains only if it waits for Delta's
+        retention period.
+
+    Raises:
+        SparkExtError: The refusal of the goal, or its error for a conflict with another writer.
+    """
+    ran: set[str] = set()
+    has_started_over = False
+    plan = goal.plan(begun.first, begun)
+    while plan.refusal is None and plan.statements:
+        if not has_started_over and goal.starts_over(plan.row, begun):
+            ran, has_started_over = set(), True
+        statement = plan.statements[0]
+        if statement in ran and not plan.again:
+            if begun.done[-1].waits:
+                return plan
+            raise goal.conflict(plan, begun)
+        ran.add(statement)
+        plan = _after(statement, plan, goal, table, begun)
+    if plan.refusal is not None:
+        raise plan.refusal
+    return plan
+
+
+def _after(statement: str, plan: Plan, goal: Goal, table: Target, begun: Begun) -> Plan:
+    """Runs a statement, adds its result, and returns what remains then."""
+    before, started = plan.row.version, time.monotonic()
+    waits = table.run(statement)
+    seconds = time.monotonic() - started
+    row = table.read()
+    assert before is not None
+    assert row.version is not None
+    counts: Mapping[str, FileCount] = {}
+    if plan.removes_mapping:
+        begun.removal = plan
+        counts = _counts(plan, row.version - before, lambda: table.counts_since(before))
+    result = StatementResult(statement, before, row.version, seconds, waits, **counts)
+    begun.done.append(result)
+    return goal.plan(row, begun)
+
+
+def _counts(
+    plan: Plan, num_commits: int, counted: Callable[[], Mapping[str, FileCount]]
+) -> Mapping[str, FileCount]:
+    """Returns the files that a removal kept, copied and rewrote, by name."""
+    if num_commits == 0:  # another writer had removed column mapping
+        return NO_FILES
+    if num_commits == 1 and plan.row.unmapped in (METADATA, REWRITE):
+        # No other writer committed since these files were counted, so the counts are exact.
+        return {**NO_FILES, "rewritten": plan.row.files_to_change(plan.row.unmapped)}
+    return counted()
+
+
+def _of_stage(row: SurveyedTable, stage: str) -> tuple[str, ...]:
+    """Returns the statements that reach a stage from the one before."""
+    if stage == UNMAPPED:
+        return (unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE),)
+    if stage == READERS:
+        return (drop_statement(row.table, COLUMN_MAPPING_FEATURE),)
+    return writers_statements(row.table, tracked=bool(row.tracked), history=row.writers == HISTORY)
+
+
+def _unmapped(row: SurveyedTable, begun: Begun | None) -> Plan:
+    """Returns the plan for a table without column mapping and without an alignment."""
+    if begun is None or not begun.done:
+        return Plan(row, refusal=NotMappedError(table=row.table))
+    marking = _marking(row.table, begun.first.aligning or str(begun.first.mode))
+    if begun.done[-1].statement == removal_statement(row.table):
+        # Another call has ended and unset the property before this call removed mapping.
+        return Plan(row, (marking,), (METADATA,), again=True)
+    return Plan(row, refusal=AlignmentConflictError(table=row.table, statement=marking))
+
+
+def _tracking(row: SurveyedTable) -> tuple[str, ...]:
+    if row.has_dropped_or_renamed is False:
+        return (set_statement(row.table, {COLUMN_MAPPING_MODE: MODE_NAME}),)
+    return (*([drop_statement(row.table)] if row.tracked else []), _track(row.table))
+
+
+def _track(name: str) -> str:
+    """Returns the statement that tracks a table and enables column mapping in one commit.
+
+    So no other writer maps the table before the table is tracked.
+    """
+    return set_statement(name, TRACKED | {COLUMN_MAPPING_MODE: MODE_NAME})
+
+
+def _marking(name: str, mode: str) -> str:
+    """Returns the statement that records the mode of a table in a property."""
+    return set_statement(name, {ALIGNING: mode})
+
+
+def _obstacles(row: SurveyedTable, stages: Iterable[str]) -> tuple[Obstacle, ...]:
+    return tuple(
+        each for each in row.blocked_by if each.stage in stages and each.reason != EARLIER_STAGE
+    )
+
+
+def _blocked(row: SurveyedTable, known: Sequence[Obstacle], refusal: SparkExtError) -> Plan:
+    whys = [each.why for each in known]
+    statements = dict.fromkeys(_unblocking(row.table, whys))
+    return Plan(
+        row,
+        refusal=refusal,
+        reasons=tuple(f"{each.stage}: {reason_in_words(each.why)}" for each in known),
+        unblocking=" ".join([what_to_do(whys), *statements]),
+    )
+
+
+def _unblocking(name: str, whys: Iterable[Reason]) -> Iterable[str]:
+    for why in whys:
+        if why.reason == OTHER_FEATURE and why.detail:
+            yield set_statement(name, {why.detail: "false"})
+        elif why.reason == OTHER_FEATURE and why.name and not why.is_never_dropped:
+            yield drop_statement(name, why.name)
