@@ -18,6 +18,8 @@ import pytest
 import spark_ext
 from tests.unit.test_browser import BROWSER
 
+pytestmark = pytest.mark.second_tier  # the build takes half a minute
+
 CHECKOUT = Path(__file__).parents[2]
 SPARK = ("delta", "py4j", "pyspark")
 # Maps a tag to the attribute whose address a browser fetches without a click.
