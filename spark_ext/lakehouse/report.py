@@ -103,7 +103,7 @@ class LakehouseReport(ManyTables):
         if self.complete:
             return None
         if self.dry_run and self.of(PLANNED):
-            return "run the plan: the same call without the dry run"
+            return "the same call without the dry run"
         again = "the same call again"
         from_then = f"from {_time(self.come_back)} on" if self.come_back else None
         if self.interrupted is None and not any(map(_may_end_at_once, self.tables)):

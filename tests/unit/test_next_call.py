@@ -19,7 +19,7 @@ def result(outcome: str, **facts: Any) -> TableResult:
 
 BYTES: dict[str, Any] = {"reasons": ("BUDGET_OF_BYTES",)}
 AGAIN = "the same call again"
-RUN = "run the plan: the same call without the dry run"
+RUN = "the same call without the dry run"
 REPAIR = "unblock or repair the tables, and then the same call again"
 MORE = "the same call with a limit of at least 501 bytes"
 FROM = "from 2026-11-28 07:01:00+02:00 on"
