@@ -13,25 +13,8 @@ from spark_ext.version import __version__
 
 if TYPE_CHECKING:
     from spark_ext import column_mapping as column_mapping
-    from spark_ext.api.alignment import NameAlignment
-    from spark_ext.api.audit import audit
-    from spark_ext.api.audit_result import AuditResult
-    from spark_ext.api.dropped import DroppedColumns
-    from spark_ext.api.progress import Progress
-    from spark_ext.api.statements import StatementResult
-    from spark_ext.api.status import ColumnMappingStatus
-    from spark_ext.api.survey import SurveyProgress, survey
-    from spark_ext.api.survey_result import Survey
-    from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
-    from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
-    from spark_ext.lakehouse.certificate import Certificate
-    from spark_ext.lakehouse.erasure import dropped_columns
-    from spark_ext.lakehouse.options import LakehouseOptions
-    from spark_ext.lakehouse.progress import LakehouseProgress
-    from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
-    from spark_ext.lakehouse.results import OutcomeSum, TableResult
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import ColumnVerdict, DroppedPlace, LiveColumn
@@ -41,6 +24,21 @@ if TYPE_CHECKING:
     from spark_ext.removal.stages import RemovalStage
     from spark_ext.removal.survey import Obstacle, SurveyedTable
     from spark_ext.removal.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
+    from spark_ext.tables.audit import AuditResult, audit
+    from spark_ext.tables.calls import align_names, remove_column_mapping, track, untrack
+    from spark_ext.tables.erase import Certificate, DroppedColumns, dropped_columns
+    from spark_ext.tables.find import Survey, SurveyProgress, survey
+    from spark_ext.tables.options import LakehouseOptions
+    from spark_ext.tables.progress import LakehouseProgress, Progress
+    from spark_ext.tables.report import LakehouseInterrupted, LakehouseReport
+    from spark_ext.tables.results import (
+        ColumnMappingStatus,
+        NameAlignment,
+        OutcomeSum,
+        StatementResult,
+        TableResult,
+    )
+    from spark_ext.tables.table import UsageTracking
 
 __all__ = [
     "AuditResult",
@@ -88,47 +86,47 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AuditResult": "spark_ext.api.audit_result",
-    "Certificate": "spark_ext.lakehouse.certificate",
+    "AuditResult": "spark_ext.tables.audit",
+    "Certificate": "spark_ext.tables.erase",
     "ColumnChange": "spark_ext.model.status",
-    "ColumnMappingStatus": "spark_ext.api.status",
+    "ColumnMappingStatus": "spark_ext.tables.results",
     "ColumnVerdict": "spark_ext.model.dropped",
     "CostSum": "spark_ext.removal.survey_sums",
-    "DroppedColumns": "spark_ext.api.dropped",
+    "DroppedColumns": "spark_ext.tables.erase",
     "DroppedPlace": "spark_ext.model.dropped",
     "ErrorSum": "spark_ext.removal.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
     "FlagChange": "spark_ext.model.status",
-    "LakehouseInterrupted": "spark_ext.lakehouse.report",
-    "LakehouseOptions": "spark_ext.lakehouse.options",
-    "LakehouseProgress": "spark_ext.lakehouse.progress",
-    "LakehouseReport": "spark_ext.lakehouse.report",
+    "LakehouseInterrupted": "spark_ext.tables.report",
+    "LakehouseOptions": "spark_ext.tables.options",
+    "LakehouseProgress": "spark_ext.tables.progress",
+    "LakehouseReport": "spark_ext.tables.report",
     "LiveColumn": "spark_ext.model.dropped",
-    "NameAlignment": "spark_ext.api.alignment",
+    "NameAlignment": "spark_ext.tables.results",
     "Obstacle": "spark_ext.removal.survey",
     "ObstacleSum": "spark_ext.removal.survey_sums",
-    "OutcomeSum": "spark_ext.lakehouse.results",
-    "Progress": "spark_ext.api.progress",
+    "OutcomeSum": "spark_ext.tables.results",
+    "Progress": "spark_ext.tables.progress",
     "Reason": "spark_ext.removal.reasons",
     "RemovalStage": "spark_ext.removal.stages",
     "SparkExtError": "spark_ext.errors",
-    "StatementResult": "spark_ext.api.statements",
-    "Survey": "spark_ext.api.survey_result",
-    "SurveyProgress": "spark_ext.api.survey",
+    "StatementResult": "spark_ext.tables.results",
+    "Survey": "spark_ext.tables.find",
+    "SurveyProgress": "spark_ext.tables.find",
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
-    "TableResult": "spark_ext.lakehouse.results",
-    "UsageTracking": "spark_ext.api.table",
-    "align_names": "spark_ext.lakehouse.calls",
+    "TableResult": "spark_ext.tables.results",
+    "UsageTracking": "spark_ext.tables.table",
+    "align_names": "spark_ext.tables.calls",
     "attach": "spark_ext.launch.attach",
-    "audit": "spark_ext.api.audit",
+    "audit": "spark_ext.tables.audit",
     "configure": "spark_ext.launch.session",
-    "dropped_columns": "spark_ext.lakehouse.erasure",
-    "remove_column_mapping": "spark_ext.lakehouse.calls",
-    "survey": "spark_ext.api.survey",
-    "track": "spark_ext.lakehouse.calls",
-    "untrack": "spark_ext.lakehouse.calls",
+    "dropped_columns": "spark_ext.tables.erase",
+    "remove_column_mapping": "spark_ext.tables.calls",
+    "survey": "spark_ext.tables.find",
+    "track": "spark_ext.tables.calls",
+    "untrack": "spark_ext.tables.calls",
 }
 
 

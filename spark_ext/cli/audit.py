@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from spark_ext.api.audit_result import AuditResult
 from spark_ext.cli.command import Command
 from spark_ext.cli.tables import add_tables, exit_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_ext.tables.audit import AuditResult
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,7 @@ def _run(chosen: argparse.Namespace) -> int:
     """Audits every table, prints the findings, and returns the exit code."""
 
     def read(spark: SparkSession, table: str) -> AuditResult:
-        from spark_ext.api.audit import audit
+        from spark_ext.tables.audit import audit
 
         return audit(spark, table, sample=chosen.sample)
 

@@ -12,13 +12,13 @@ from spark_ext.cli import run_progress
 from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_parallel, add_places, add_progress, run
 from spark_ext.cli.output import output_file, print_error, standard_output, written
-from spark_ext.lakehouse.files import CERTIFICATE_FORMS
 from spark_ext.model.dropped import UNREADABLE
+from spark_ext.tables.report import CERTIFICATE_FORMS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_ext.lakehouse.certificate import Certificate
+    from spark_ext.tables.erase import Certificate
 
 NOTHING_LEFT, LEFT, FAILED = 0, 1, 2
 
@@ -58,7 +58,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _read(spark: SparkSession, chosen: argparse.Namespace) -> Certificate:
-    from spark_ext.lakehouse.erasure import dropped_columns
+    from spark_ext.tables.erase import dropped_columns
 
     certificate: Path | None = chosen.certificate
     return dropped_columns(

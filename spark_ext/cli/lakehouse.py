@@ -18,14 +18,14 @@ from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_all, add_parallel, add_places, add_progress, run
 from spark_ext.cli.output import output_file, standard_output, written
-from spark_ext.lakehouse.files import REPORT_FORMS
 from spark_ext.removal.stages import STAGES, UNMAPPED
+from spark_ext.tables.report import REPORT_FORMS
 from spark_ext.wire.rows import json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_ext.lakehouse.report import LakehouseReport
+    from spark_ext.tables.report import LakehouseReport
 
 REACHED, NOT_REACHED = 0, 1
 _CODES = (
@@ -121,7 +121,7 @@ def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int
     options["progress"] = run_progress.callback(chosen.progress)
 
     def call(spark: SparkSession) -> LakehouseReport:
-        from spark_ext.lakehouse import calls
+        from spark_ext.tables import calls
 
         report: LakehouseReport = getattr(calls, function)(spark, *chosen.where, **options)
         return report
@@ -138,7 +138,7 @@ def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int
 
 
 def _code_of(report: LakehouseReport) -> int:
-    from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
+    from spark_ext.tables.results import ALREADY_DONE, PLANNED
 
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and bool(outcomes) and outcomes <= {PLANNED, ALREADY_DONE}

@@ -12,7 +12,7 @@ from spark_ext.cli import run_progress
 from spark_ext.cli.amounts import count
 from spark_ext.cli.output import print_error
 from spark_ext.cli.session import NO_SETTINGS, error_text, own_session
-from spark_ext.lakehouse.signals import receiving_signals
+from spark_ext.tables.threads import receiving_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from spark_ext.errors import InvalidFileNameError
-from spark_ext.lakehouse.files import require_form, require_writable
+from spark_ext.tables.report import require_form, require_writable
 
 
 def output_file(forms: Sequence[str], text: str) -> Path:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 from spark_ext.cli.output import print_error
-from spark_ext.lakehouse.progress import LakehouseProgress, line
+from spark_ext.tables.progress import LakehouseProgress, line
 from spark_ext.wire.rows import as_row
 
 LINES, JSON, NONE = FORMS = ("lines", "json", "none")

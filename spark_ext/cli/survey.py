@@ -6,14 +6,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from spark_ext.api.survey_result import Survey
 from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_all, add_where
 from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
 from spark_ext.wire.rows import as_row
+
+if TYPE_CHECKING:
+    from spark_ext.tables.find import Survey
 
 DONE, UNREADABLE, FAILED = 0, 1, 2
 
@@ -32,7 +35,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     """Prints the survey, and returns the exit code."""
     try:
-        from spark_ext.api.survey import survey
+        from spark_ext.tables.find import survey
 
         with own_session("survey") as spark:
             found = survey(spark, *(chosen.where or [backticked(spark.catalog.currentCatalog())]))

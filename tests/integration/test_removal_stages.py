@@ -15,10 +15,10 @@ from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
 from spark_ext import FileCount, RemovalStage, UsageTracking
-from spark_ext.api.progress import Progress
-from spark_ext.api.removal_setting import copying
-from spark_ext.api.table import Until
 from spark_ext.errors import CannotRemoveColumnMappingError
+from spark_ext.tables.progress import Progress
+from spark_ext.tables.sql import copying
+from spark_ext.tables.table import Until
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import ICEBERG_COMPAT_V3
 from tests.support.session_conf import SetConf
@@ -696,7 +696,7 @@ def test_rewrite_is_cancelled_by_the_job_group_of_the_user(
 def test_progress_has_the_round_and_the_remaining_files(
     table: Table, job_group: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_ext.api.progress.INTERVAL_SECONDS", 0.05)
+    monkeypatch.setattr("spark_ext.tables.progress.INTERVAL_SECONDS", 0.05)
     table.create_tracked()
     table.insert("(1, 'x')")
     table.insert(f"(2, '{'y' * 999}')")

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
-from spark_ext.api.table import Until
+from spark_ext.tables.table import Until
 from tests.object_stores.s3 import S3
 from tests.object_stores.servers import s3proxy
 from tests.object_stores.store import Store

@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 
 from spark_ext import FileCount, NameAlignment
-from spark_ext.api.alignment import alignment_of
-from spark_ext.api.goals import Alignment, Begun, Plan, reach
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
@@ -18,6 +16,8 @@ from spark_ext.errors import (
 )
 from spark_ext.model.metadata import TableFacts
 from spark_ext.removal.survey import SurveyedTable, surveyed
+from spark_ext.tables.goals import Alignment, Begun, Plan, reach
+from spark_ext.tables.table import alignment_of
 from tests.unit.tables import protocol, table
 
 BEGIN = "ALTER TABLE t SET TBLPROPERTIES ('sparkext.columnMapping.aligning' = 'name')"

@@ -16,7 +16,6 @@ import pytest
 
 import spark_ext
 from spark_ext import AuditResult, Finding, auditing
-from spark_ext.api.audit import _sql_name
 from spark_ext.auditing import CHECKS, audit
 from spark_ext.auditing import checks as room
 from spark_ext.auditing.check import MISLEADING
@@ -25,6 +24,7 @@ from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, Ta
 from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.process.questions import ask
+from spark_ext.tables.audit import _sql_name
 from tests.unit.audited_logs import Version, log_of
 from tests.unit.tables import TRACKED, table, without
 

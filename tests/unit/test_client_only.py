@@ -84,7 +84,7 @@ except spark_ext.SparkExtError as refused:
 
 def test_statement_is_reported_without_a_context() -> None:
     result = in_client("""
-from spark_ext.api.progress import reported
+from spark_ext.tables.progress import reported
 
 class Session:
     __module__ = "pyspark.sql.connect.session"

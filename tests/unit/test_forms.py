@@ -23,10 +23,7 @@ from spark_ext import (
     SurveyedTable,
     TableResult,
 )
-from spark_ext.api.removal_stages import RemovalStages
-from spark_ext.api.statements import StatementResult
 from spark_ext.auditing.findings import DAMAGE, RISK
-from spark_ext.lakehouse.results import OUTCOMES
 from spark_ext.model.dropped import VERDICTS
 from spark_ext.model.metadata import FileCount, TableFacts
 from spark_ext.removal.stages import (
@@ -41,6 +38,7 @@ from spark_ext.removal.stages import (
 from spark_ext.removal.survey_sums import sums
 from spark_ext.show.states import STATES
 from spark_ext.show.tables import Rendered
+from spark_ext.tables.results import OUTCOMES, RemovalStages, StatementResult
 from tests.unit.tables import protocol, table
 
 TIME = datetime(2026, 11, 22, 17, 0)

@@ -13,7 +13,10 @@ import pytest
 
 import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
-from spark_ext.api.goals import (
+from spark_ext.model.metadata import FileCount
+from spark_ext.removal.stages import STAGES
+from spark_ext.tables.calls import _cheapest_first
+from spark_ext.tables.goals import (
     BLOCKED,
     REACHED,
     RUN,
@@ -24,16 +27,11 @@ from spark_ext.api.goals import (
     Removal,
     Tracking,
 )
-from spark_ext.api.statements import StatementResult
-from spark_ext.api.survey import SCHEMA
-from spark_ext.lakehouse.budget import BYTES, ERRORS, TIME, Budget
-from spark_ext.lakehouse.calls import _cheapest_first
-from spark_ext.lakehouse.options import Options, spellings
-from spark_ext.lakehouse.outcomes import Attempt, result_of, without_run
-from spark_ext.lakehouse.progress import Reporter, line
-from spark_ext.lakehouse.results import OUTCOMES
-from spark_ext.model.metadata import FileCount
-from spark_ext.removal.stages import STAGES
+from spark_ext.tables.options import Budget, Options, spellings
+from spark_ext.tables.progress import Reporter, line
+from spark_ext.tables.results import BYTES, ERRORS, OUTCOMES, TIME, StatementResult
+from spark_ext.tables.run import Attempt, result_of, without_run
+from spark_ext.tables.sql import SCHEMA
 
 FREE = SurveyedTable(
     *("c.db.free", "name", True, False, 2, 0, 3, 300, "METADATA", "METADATA", "HISTORY"), version=5

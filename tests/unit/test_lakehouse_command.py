@@ -28,8 +28,8 @@ from spark_ext.__main__ import main
 from spark_ext.cli import lakehouse, many_tables, run_progress
 from spark_ext.cli.output import output_file
 from spark_ext.errors import InvalidFileNameError
-from spark_ext.lakehouse import calls, erasure
-from spark_ext.lakehouse.options import LakehouseOptions
+from spark_ext.tables import calls, erase
+from spark_ext.tables.options import LakehouseOptions
 
 MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(
@@ -285,7 +285,7 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
         return ERASURES
 
     out, err = AfterTheFile(), AfterTheFile()
-    monkeypatch.setattr(erasure, "dropped_columns", dropped_columns)
+    monkeypatch.setattr(erase, "dropped_columns", dropped_columns)
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)
 

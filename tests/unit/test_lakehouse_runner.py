@@ -21,15 +21,14 @@ from pyspark.errors import PySparkException
 
 import spark_ext
 from spark_ext import LakehouseInterrupted, LakehouseProgress, SurveyedTable
-from spark_ext.api import statements
-from spark_ext.api.goals import Begun, Goal, Plan, Removal
-from spark_ext.api.survey import SurveyProgress
-from spark_ext.lakehouse import calls, chosen, lookups, running
-from spark_ext.lakehouse.budget import Budget
-from spark_ext.lakehouse.progress import Reporter
-from spark_ext.lakehouse.runner import Runner
-from spark_ext.lakehouse.running import Running
-from spark_ext.lakehouse.signals import Interrupts, receiving_signals
+from spark_ext.tables import calls, find, sql
+from spark_ext.tables import run as running
+from spark_ext.tables.find import SurveyProgress
+from spark_ext.tables.goals import Begun, Goal, Plan, Removal
+from spark_ext.tables.options import Budget
+from spark_ext.tables.progress import Reporter
+from spark_ext.tables.run import Runner, Running
+from spark_ext.tables.threads import Interrupts, receiving_signals
 from tests.unit.connect import ConnectSession
 
 A, B, C = (
@@ -96,7 +95,7 @@ def set_reader(
     monkeypatch: pytest.MonkeyPatch,
     rows_of: Callable[[Session, list[str]], list[SurveyedTable]],
 ) -> None:
-    for module in (running, statements):
+    for module in (running, sql):
         monkeypatch.setattr(module, "rows_of", rows_of)
 
 
@@ -398,7 +397,7 @@ def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     def copying(spark: Session) -> Iterator[None]:
         yield
 
-    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+    monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)
     monkeypatch.setattr(calls, "copying", copying)
     return session
 
@@ -433,7 +432,7 @@ def test_signal_during_the_survey_ends_the_call_with_a_report(
         progress(SurveyProgress(0, 2, 0.0))
         raise AssertionError("the survey continues")
 
-    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+    monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)
     handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
 
     with pytest.raises(LakehouseInterrupted) as raised:
@@ -470,7 +469,7 @@ def test_predicate_is_called_for_neither_views_nor_other_formats(
     rows: list[tuple[SurveyedTable, str | None]]
     rows = [(A, "DELTA"), (SurveyedTable("v"), "VIEW"), (SurveyedTable("o"), "OTHER")]
     rows += [(SurveyedTable("u", error="E"), None), (SurveyedTable("s", error="E"), "SCHEMA")]
-    monkeypatch.setattr(chosen, "surveyed_tables", lambda *_: rows)
+    monkeypatch.setattr(find, "surveyed_tables", lambda *_: rows)
     asked: list[str] = []
 
     def only(row: SurveyedTable) -> bool:
@@ -490,7 +489,7 @@ def test_last_progress_of_a_survey_has_every_table(
             progress(SurveyProgress(done, 2, 0.0))
         return [(row, "DELTA") for row in spark.rows.values()]
 
-    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+    monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)
     seen: list[LakehouseProgress] = []
 
     remove(surveyed, progress=seen.append, dry_run=True)
@@ -528,8 +527,8 @@ def test_next_batch_of_a_survey_is_read_ahead_unless_the_call_has_ended(
         os.kill(os.getpid(), signal.SIGTERM)
         progress(SurveyProgress(0, 5, 0.0))
 
-    monkeypatch.setattr(chosen, "ThreadPoolExecutor", Threads)
-    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+    monkeypatch.setattr(find, "ThreadPoolExecutor", Threads)
+    monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)
 
     with pytest.raises(LakehouseInterrupted):
         remove(surveyed)
@@ -553,7 +552,7 @@ def test_survey_reads_one_batch_at_a_time_when_parallel_is_1(
         assert list(each(read, [["1"], ["2"]])) == [[], []]
         return []
 
-    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
+    monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)
 
     assert remove(surveyed, parallel=1).tables == ()
 
@@ -609,12 +608,12 @@ def test_time_of_the_next_call_is_right_across_the_end_of_summer_time(
     local = datetime.fromtimestamp(at.timestamp())
     property_ = "delta.requireCheckpointProtectionBeforeVersion"
     shown = SimpleNamespace(collect=lambda: [{"key": property_, "value": "7"}])
-    monkeypatch.setattr(lookups, "run", lambda *_: shown)
-    monkeypatch.setattr(lookups, "commits_since", lambda *_: [{"version": 7, "timestamp": local}])
-    monkeypatch.setattr(lookups, "_duration", lambda *_: timedelta(days=1))
+    monkeypatch.setattr(sql, "run", lambda *_: shown)
+    monkeypatch.setattr(sql, "commits_since", lambda *_: [{"version": 7, "timestamp": local}])
+    monkeypatch.setattr(sql, "_duration", lambda *_: timedelta(days=1))
     session: Any = None
     try:
-        end = lookups.end_of_retention(session, "c.db.t")
+        end = sql.end_of_retention(session, "c.db.t")
     finally:
         monkeypatch.undo()
         time.tzset()

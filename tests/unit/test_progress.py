@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from spark_ext.api import progress
-from spark_ext.api.progress import Progress, reported
 from spark_ext.errors import ProgressFailedError
+from spark_ext.tables import progress
+from spark_ext.tables.progress import Progress, reported
 from tests.unit.connect import ConnectSession
 
 ROOT = Path(__file__).parents[2]

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import pytest
 
-from spark_ext.api.table import Until
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
 from spark_ext.removal.stages import STAGES
+from spark_ext.tables.table import Until
 from tests.unit.tables import table, wire_facts, wire_protocol
 
 TRACKING = "columnMappingUsageTracking"

@@ -18,7 +18,6 @@ from spark_ext import (
     FlagChange,
     UsageTracking,
 )
-from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.errors import (
     DifferentVersionsError,
     MalformedMessageError,
@@ -27,6 +26,7 @@ from spark_ext.errors import (
 from spark_ext.removal.reasons import Reason
 from spark_ext.removal.stages import STAGES
 from spark_ext.removal.survey import SurveyedTable
+from spark_ext.tables.results import RemovalStages
 from spark_ext.wire.rows import as_row
 from tests.unit.connect import ConnectSession
 

@@ -50,18 +50,16 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "version": set(),
     "launch": {"errors", "version"},
-    "api": {"errors", "show", "model", "removal", "auditing", "wire", "launch"},
-    "lakehouse": {"errors", "show", "model", "removal", "wire", "launch", "api", "version"},
+    "tables": {"errors", "show", "model", "removal", "auditing", "wire", "launch", "version"},
     "doctor": {"errors", "model", "launch", "version"},
-    "cli": {"errors", "model", "removal", "wire", "launch", "api", "lakehouse", "doctor"},
+    "cli": {"errors", "model", "removal", "wire", "launch", "tables", "doctor"},
     "__init__": {
         "errors",
         "column_mapping",
         "removal",
         "auditing",
         "launch",
-        "api",
-        "lakehouse",
+        "tables",
         "version",
     },
     "__main__": {"cli", "version"},
@@ -70,8 +68,7 @@ ROOMS: Mapping[str, set[str]] = {
 LIBRARIES: Mapping[str, set[str]] = {
     "process": {"py4j"},
     "launch": {"pyspark", "delta", "py4j"},
-    "api": {"pyspark", "py4j"},
-    "lakehouse": {"pyspark", "py4j"},
+    "tables": {"pyspark", "py4j"},
     "doctor": {"pyspark"},
     "cli": {"pyspark"},
 }
@@ -214,7 +211,7 @@ def test_import_loads_only_allowed_libraries(statement: str, expected: set[str])
     # Start-up modules of the standard library
     loaded = {name for name in loaded if not name.startswith("_sysconfigdata")}
     assert loaded - {"spark_ext"} - sys.stdlib_module_names == expected
-    assert not [name for name in done.stdout.split() if name.startswith("spark_ext.api")]
+    assert not [name for name in done.stdout.split() if name.startswith("spark_ext.tables")]
 
 
 @cache

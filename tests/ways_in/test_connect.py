@@ -21,8 +21,8 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import LakehouseInterrupted, LakehouseProgress, Progress, UsageTracking
-from spark_ext.api import progress
 from spark_ext.errors import SessionNotAttachableError
+from spark_ext.tables import progress
 from tests.support.delta_table import NAME_MODE, Table, refusal
 from tests.support.environments import environment_for, run
 from tests.support.install_page import blocks
@@ -541,8 +541,8 @@ def test_signal_ends_a_call_over_many_tables_in_order(
 ) -> None:
     # The call reports progress and checks for signals all the time.
     for name in ("progress.INTERVAL_SECONDS", "progress._AFTER_TABLES_SECONDS"):
-        monkeypatch.setattr(f"spark_ext.lakehouse.{name}", 0.0)
-    monkeypatch.setattr("spark_ext.lakehouse.runner._SECONDS", 0.001)
+        monkeypatch.setattr(f"spark_ext.tables.{name}", 0.0)
+    monkeypatch.setattr("spark_ext.tables.run._SECONDS", 0.001)
     tables = [Table(spark, tmp_path / name).create("a INT", NAME_MODE) for name in "abc"]
     for table in tables:
         table.insert("(1)")

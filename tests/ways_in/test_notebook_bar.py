@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).parents[2]
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CELL = """
 from spark_ext import LakehouseProgress
-from spark_ext.lakehouse.progress import shown
+from spark_ext.tables.progress import shown
 
 for done in (0, 3, 7):
     shown(LakehouseProgress(phase="run", tables_done=done, tables=7, finished=done == 7))

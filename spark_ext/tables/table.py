@@ -7,21 +7,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from spark_ext.api.alignment import NameAlignment, alignment_of
-from spark_ext.api.dropped import DroppedColumns, dropped_columns_of
-from spark_ext.api.functions import literal
-from spark_ext.api.goals import Alignment, Begun, Goal, Plan, Removal, reach
-from spark_ext.api.named_table import NamedTable, named_table
-from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.refusals import run
-from spark_ext.api.removal_setting import copying
-from spark_ext.api.removal_stages import RemovalStages
-from spark_ext.api.statements import Statements
-from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.dropped import Asked
+from spark_ext.model.metadata import FileCount
 from spark_ext.model.usage import parsed_flag
 from spark_ext.removal.stages import (
+    NOTHING,
     STAGES,
     TRACKED,
     RemovalStage,
@@ -29,10 +20,21 @@ from spark_ext.removal.stages import (
     set_statement,
     waiting,
 )
+from spark_ext.tables.erase import DroppedColumns, dropped_columns_of
+from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, reach
+from spark_ext.tables.progress import Progress, reported, shown_statement
+from spark_ext.tables.results import (
+    ColumnMappingStatus,
+    NameAlignment,
+    RemovalStages,
+    status_of,
+)
+from spark_ext.tables.sql import NamedTable, Statements, copying, literal, named_table, run
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
 
 Until = Literal["unmapped", "readers", "writers"]
 
@@ -174,7 +176,10 @@ class UsageTracking:
         return self._table.answer("column_mapping_history")
 
     def dropped_columns(
-        self, *, column: str | None = None, progress: Callable[[Progress], None] | None = shown
+        self,
+        *,
+        column: str | None = None,
+        progress: Callable[[Progress], None] | None = shown_statement,
     ) -> DroppedColumns:
         """Returns what remains of dropped columns, and what deletes it.
 
@@ -200,7 +205,7 @@ class UsageTracking:
         dry_run: bool = False,
         exact: bool = False,
         until: Until = "unmapped",
-        progress: Callable[[Progress], None] | None = shown,
+        progress: Callable[[Progress], None] | None = shown_statement,
     ) -> RemovalStages:
         """Removes column mapping up to the stage `until`, and returns the stages.
 
@@ -261,7 +266,7 @@ class UsageTracking:
         *,
         dry_run: bool = False,
         to_name_mode: bool = False,
-        progress: Callable[[Progress], None] | None = shown,
+        progress: Callable[[Progress], None] | None = shown_statement,
     ) -> NameAlignment:
         """Makes every physical name equal to the logical name, and keeps column mapping.
 
@@ -323,3 +328,28 @@ class UsageTracking:
         table = Statements(self._spark, self._table.name, progress)
         begun = Begun(table.read())
         return reach(goal, table, begun), begun
+
+
+def alignment_of(plan: Plan, begun: Begun) -> NameAlignment:
+    """Returns the state of a table after statements, and before those that remain."""
+    row = plan.row
+    # The removal from an aligned table is not part of the alignment.
+    before = begun.removal.row if begun.removal else None if row.is_aligned else row
+    cost = NOTHING if before is None else str(before.unmapped)
+    files = FileCount() if before is None else before.files_to_change(cost)
+    counted = [count for each in begun.done for count in (each.copied, each.rewritten) if count]
+    if cost != NOTHING and counted:
+        files = FileCount(
+            sum(count.num_files for count in counted),
+            sum(count.size_in_bytes for count in counted),
+        )
+    return NameAlignment(
+        table=row.table,
+        aligned=row.is_aligned,
+        mode=str(row.mode),
+        cost=cost,
+        num_files=files.num_files,
+        size_in_bytes=files.size_in_bytes,
+        done=tuple(begun.done),
+        statements=plan.statements,
+    )

@@ -8,35 +8,24 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from spark_ext.api.goals import (
-    CHEAPEST_FIRST,
-    RUN,
-    Alignment,
-    Goal,
-    Plan,
-    Removal,
-    Tracking,
-)
-from spark_ext.api.removal_setting import copying
-from spark_ext.api.survey import SURVEYED, text_of
-from spark_ext.lakehouse.budget import Budget
-from spark_ext.lakehouse.chosen import Place, chosen_tables
-from spark_ext.lakehouse.options import LakehouseOptions, Options
-from spark_ext.lakehouse.outcomes import without_run
-from spark_ext.lakehouse.progress import Reporter
-from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
-from spark_ext.lakehouse.results import TableResult
-from spark_ext.lakehouse.runner import Runner
-from spark_ext.lakehouse.signals import Interrupts, receiving_signals
-from spark_ext.lakehouse.workers import has_thread_properties
 from spark_ext.launch.session import is_connect
 from spark_ext.removal.stages import METADATA, STAGES
+from spark_ext.tables.find import Place, chosen_tables, text_of
+from spark_ext.tables.goals import CHEAPEST_FIRST, RUN, Alignment, Goal, Plan, Removal, Tracking
+from spark_ext.tables.options import Budget, LakehouseOptions, Options
+from spark_ext.tables.progress import Reporter
+from spark_ext.tables.report import LakehouseInterrupted, LakehouseReport
+from spark_ext.tables.results import TableResult
+from spark_ext.tables.run import Runner, without_run
+from spark_ext.tables.sql import SURVEYED, copying
+from spark_ext.tables.threads import Interrupts, has_thread_properties, receiving_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from typing_extensions import Unpack
 
-    from spark_ext.api.table import Until
+    from spark_ext.tables.table import Until
+
 
 _NO_CANCELLATION = (
     "Neither max_time nor a signal can cancel running statements, because PYSPARK_PIN_THREAD is"

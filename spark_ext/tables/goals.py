@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from spark_ext.api.statements import NO_FILES, StatementResult
 from spark_ext.errors import (
     AlignmentConflictError,
     CannotAlignNamesError,
@@ -57,6 +56,7 @@ from spark_ext.removal.stages import (
     writers_statements,
 )
 from spark_ext.removal.survey import Obstacle, SurveyedTable
+from spark_ext.tables.results import NO_FILES, StatementResult
 
 # What a call does with a table.
 RUN, REACHED, BLOCKED, UNREADABLE = "RUN", "REACHED", "BLOCKED", "UNREADABLE"

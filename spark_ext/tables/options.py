@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a call, checked before anything runs."""
+"""The options of a call over many tables, checked before anything runs, and its limits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypedDict
 
-from spark_ext.api.functions import is_path
-from spark_ext.api.survey import SCHEMA, Chosen
-from spark_ext.lakehouse.progress import LakehouseProgress, shown
 from spark_ext.removal.survey import SurveyedTable
+from spark_ext.tables.goals import Plan
+from spark_ext.tables.progress import LakehouseProgress, shown
+from spark_ext.tables.results import BYTES, ERRORS, TIME
+from spark_ext.tables.sql import SCHEMA, is_path
+
+# Returns whether a table with a name and a kind is read.
+Chosen = Callable[[str, str | None], bool]
 
 CONTINUE = "continue"
 _FILTERS = ("include", "exclude")
@@ -145,6 +149,46 @@ class Options:
             return (included or is_schema or not self.include) and not excluded
 
         return chosen
+
+
+@dataclass
+class Budget:
+    """The limits of a call, and the bytes and failures so far.
+
+    Args:
+        max_bytes: The limit of planned bytes; None for no limit.
+        max_seconds: The limit of time; None for no limit.
+        max_errors: The number of failures after which no table begins; None for no limit.
+        begun_bytes: The planned bytes of the tables that began.
+        errors: The number of tables that failed.
+    """
+
+    max_bytes: int | None = None
+    max_seconds: float | None = None
+    max_errors: int | None = None
+    begun_bytes: int = 0
+    errors: int = 0
+
+    def refusal(self, plan: Plan, seconds: float) -> str | None:
+        """Returns why a table may not begin; None if the table fits.
+
+        Args:
+            plan: What the table would run.
+            seconds: The seconds since the start of the call.
+        """
+        if self.max_errors is not None and self.errors >= self.max_errors:
+            return ERRORS
+        if self.is_over(seconds):
+            return TIME
+        size = plan.files.size_in_bytes
+        # A table without files to copy fits at any time.
+        if self.max_bytes is not None and size and self.begun_bytes + size > self.max_bytes:
+            return BYTES
+        return None
+
+    def is_over(self, seconds: float) -> bool:
+        """Returns whether the time is over."""
+        return self.max_seconds is not None and seconds >= self.max_seconds
 
 
 def spellings(name: str) -> tuple[str, ...]:

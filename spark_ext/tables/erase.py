@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what remains of dropped columns in one table or in many. Nothing here changes a table."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+from spark_ext.errors import NotACertificateError
+from spark_ext.model.dropped import (
+    ERASED,
+    NEVER_HAD,
+    NOT_READ,
+    UNKNOWN,
+    UNREADABLE,
+    VERDICTS,
+    Asked,
+    CheckedTable,
+    ColumnVerdict,
+    DroppedPlace,
+    LiveColumn,
+)
+from spark_ext.model.schema import path_of
+from spark_ext.removal.survey import SurveyedTable
+from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
+from spark_ext.tables.find import Place, chosen_tables, text_of
+from spark_ext.tables.options import Options
+from spark_ext.tables.progress import LakehouseProgress, Reporter, shown
+from spark_ext.tables.report import CERTIFICATE_FORMS, require_form, whole_file
+from spark_ext.tables.sql import DELTA, SURVEYED, VIEW, answer, described, literal
+from spark_ext.tables.threads import Workers, receiving_signals
+from spark_ext.version import __version__
+from spark_ext.wire.rows import as_row, in_utc, of_row, plain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, repr=False)
+class DroppedColumns(Rendered):
+    """The places that remain of the dropped columns of one table.
+
+    Args:
+        table: The full name of the table.
+        found: The verdict and the places; None if the table was not read.
+        error: The condition of the error, or its class without a condition; None if the table was
+            read or has another format.
+        message: The text of the error; None without one.
+    """
+
+    table: str
+    found: ColumnVerdict | None = None
+    error: str | None = None
+    message: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Returns one of `VERDICTS`."""
+        if self.found is not None:
+            return self.found.verdict
+        return NOT_READ if self.message is None else UNREADABLE
+
+    @property
+    def places(self) -> tuple[DroppedPlace, ...]:
+        """Returns the places, in the order of their steps."""
+        return () if self.found is None else self.found.places
+
+    def as_object(self) -> dict[str, Any]:
+        """Returns the table for JSON; times are in UTC."""
+        found: dict[str, Any] = plain({"verdict": self.verdict, **as_row(self)})
+        return found
+
+    def _parts(self) -> Iterator[Part]:
+        return self.parts()
+
+    def parts(self) -> Iterator[Part]:
+        """Yields the parts for people."""
+        found = self.found
+        because = self.message if found is None else found.reason
+        yield Lines(f"{self.table}: {self.verdict}" + ("" if because is None else f", {because}"))
+        if found is None:
+            return
+        # A table without a drop is clean since version -1.
+        moment = None if found.moment_version == -1 else found.moment_version
+        facts = {
+            "table id": found.table_id,
+            "location": found.location,
+            "version": found.version,
+            "read at": in_utc(found.timestamp),
+            "schemas known from version": found.oldest_version,
+            "clean since version": moment,
+            "clean since": None if moment is None else from_time(found.moment_timestamp),
+            "live columns": [column.path for column in found.live_columns],
+            "files in the folders of": list(found.sources),
+            "other tables, not read": list(found.other_tables),
+            "check again before": found.check_again_by and in_utc(found.check_again_by),
+        }
+        yield Facts({name: value for name, value in facts.items() if value not in (None, [])})
+        rows = [
+            (each.place, each.num_listed, each.num_files, each.size_in_bytes, list(each.paths))
+            for each in found.places
+        ]
+        yield Table(("place", "listed", "remaining", "bytes", "columns"), rows, "What was read")
+        steps = [
+            (each.place, each.step, from_time(each.earliest), each.statement)
+            for each in found.places
+            if each.step is not None
+        ]
+        if steps:
+            yield Table(("place", "step", "from", "what to do"), steps, "What remains to do")
+
+
+def dropped_columns_of(spark: SparkSession, name: str, asked: Asked) -> DroppedColumns:
+    """Returns what remains in one table. Raises as the table functions."""
+    text = literal(json.dumps(plain(as_row(asked))))
+    (row,) = answer(spark, "column_mapping_verdict", literal(name), text).collect()
+    return DroppedColumns(name, of_row(ColumnVerdict, row))
+
+
+def from_time(earliest: datetime | None) -> str:
+    """Returns a time in UTC as text; None is now."""
+    return "now" if earliest is None else in_utc(earliest)
+
+
+_KIND: Final = "spark-ext certificate of erasure"
+_FORMAT: Final = 2
+OUT_OF_REACH: Final = (
+    "Clones, copies, exports and backups of the table, and tables that were computed from it.",
+    "Versions, snapshots and deleted objects that the storage keeps, and unfinished uploads.",
+    "Values in other columns, in comments, properties and tags, and in bytes that no footer names.",
+    "Data that was written while the table was read.",
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Certificate(Rendered):
+    """Reports what remains of a dropped column in many tables, the evidence, and unread tables.
+
+    Args:
+        column: The requested name or pattern; None for every dropped column.
+        where: The places of the call.
+        filters: The options that chose tables, in words.
+        tables: The tables, without views.
+        num_views: The number of views.
+        time: The time of the certificate.
+        version: The version of spark-ext.
+    """
+
+    column: str | None
+    where: tuple[str, ...]
+    filters: tuple[str, ...]
+    tables: tuple[DroppedColumns, ...]
+    num_views: int
+    time: datetime
+    version: str
+
+    @property
+    def verdict(self) -> str:
+        """Returns the worst verdict of all tables; `UNKNOWN` without tables."""
+        return min((each.verdict for each in self.tables), key=VERDICTS.index, default=UNKNOWN)
+
+    @property
+    def verdicts(self) -> Mapping[str, int]:
+        """Returns the number of tables with each verdict, the worst first."""
+        counts = Counter(each.verdict for each in self.tables)
+        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    @property
+    def complete(self) -> bool:
+        """Returns whether no data remains in any table."""
+        return self.verdict in (ERASED, NEVER_HAD)
+
+    def as_object(self) -> dict[str, Any]:
+        """Returns the certificate for JSON; times are in UTC."""
+        found: dict[str, Any] = plain(
+            {
+                "certificate": _KIND,
+                "format": _FORMAT,
+                "sparkExt": self.version,
+                "time": self.time,
+                "column": self.column,
+                "where": self.where,
+                "filters": self.filters,
+                "verdict": self.verdict,
+                "verdicts": self.verdicts,
+                "views": self.num_views,
+                "outOfReach": OUT_OF_REACH,
+            }
+        )
+        return {**found, "tables": [each.as_object() for each in self.tables]}
+
+    def json(self) -> str:
+        """Returns the certificate as the text of a JSON file."""
+        return json.dumps(self.as_object(), indent=2) + "\n"
+
+    def write(self, file: str | os.PathLike[str]) -> None:
+        """Writes the certificate to a JSON file. A reader never sees an incomplete one.
+
+        Raises:
+            InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
+            OSError: The file cannot be written.
+        """
+        path = Path(file)
+        require_form(path, CERTIFICATE_FORMS)
+        with whole_file(path) as written:
+            written.write(self.json())
+
+    def _parts(self) -> Iterator[Part]:
+        facts = {
+            "column": self.column or "every dropped column",
+            "where": list(self.where),
+            "filters": list(self.filters),
+            "verdict": self.verdict,
+            "time": in_utc(self.time),
+            "spark-ext": self.version,
+            "tables": len(self.tables),
+            **self.verdicts,
+            "views": self.num_views or None,
+        }
+        yield Facts({name: value for name, value in facts.items() if value not in (None, [])})
+        for table in self.tables:
+            yield from table.parts()
+        yield Lines("Out of reach:", OUT_OF_REACH)
+        read = [table.found for table in self.tables if table.found is not None]
+        times = [each.earliest for found in read for each in found.places if each.step]
+        if times:
+            due = [time for time in times if time is not None]
+            earliest = "now" if len(due) < len(times) else from_time(min(due))
+            again = [found.check_again_by for found in read if found.check_again_by is not None]
+            before = f" before {from_time(min(again))}" if again else ""
+            yield Lines(
+                f"Next, from {earliest}: run the steps. Run this call again with its"
+                f" certificate{before}: the log has to show every version since."
+            )
+
+
+class Checked:
+    """The tables of an earlier certificate of the same column.
+
+    Raises:
+        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
+        OSError: The file cannot be read.
+    """
+
+    def __init__(self, given: Certificate | str | os.PathLike[str], column: str | None) -> None:
+        file = "certificate" if isinstance(given, Certificate) else os.fspath(given)
+        text = given.json() if isinstance(given, Certificate) else Path(file).read_bytes()
+        try:
+            found = json.loads(text)
+            problem = _problem(found, column)
+            read = [] if problem else [each["found"] for each in found["tables"]]
+            self._tables = dict(_checked(each) for each in read if each is not None)
+        except (AttributeError, KeyError, TypeError, ValueError) as lacking:
+            problem = f"It lacks a value of a certificate: {lacking!r}."
+            raise NotACertificateError(file=file, problem=problem) from lacking
+        if problem:
+            raise NotACertificateError(file=file, problem=problem)
+
+    def at(self, location: str | None) -> CheckedTable | None:
+        """Returns what the certificate says of the table at a path."""
+        return None if location is None else self._tables.get(location)
+
+
+def _problem(found: Any, column: str | None) -> str | None:
+    if not isinstance(found, dict) or found.get("certificate") != _KIND:
+        return "It has no key of a certificate."
+    if found.get("format") != _FORMAT:
+        return f"Its format is {found.get('format')!r}, and this version reads {_FORMAT}."
+    if found["column"] != column:
+        return f"It is about the column {found['column']!r} and not {column!r}."
+    return None
+
+
+def _checked(found: Mapping[str, Any]) -> tuple[str, CheckedTable]:
+    def columns(key: str) -> tuple[LiveColumn, ...]:
+        return tuple(
+            LiveColumn(each["path"], each["physicalPath"], each["id"]) for each in found[key]
+        )
+
+    return found["location"], CheckedTable(
+        table_id=found["tableId"],
+        version=found["version"],
+        moment_version=found["momentVersion"],
+        moment_time=found["momentTime"],
+        had=found["had"],
+        known=found["known"],
+        live=columns("liveColumns"),
+        named=columns("namedColumns"),
+    )
+
+
+READING = "dropped columns"
+_WAIT_SECONDS = 0.1
+
+
+def dropped_columns(
+    spark: SparkSession,
+    *where: Place,
+    column: str | None = None,
+    certificate: Certificate | str | os.PathLike[str] | None = None,
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    only: Callable[[SurveyedTable], bool] | None = None,
+    parallel: int = 4,
+    progress: Callable[[LakehouseProgress], None] | None = shown,
+) -> Certificate:
+    """Returns what remains of dropped columns in every Delta table, and the next steps.
+
+    The call reads each table as `UsageTracking.dropped_columns`, and changes nothing. A table that
+    cannot be read is in the result with its error, and affects no other table.
+
+    Args:
+        spark: A session with spark-ext, also of Spark Connect.
+        where: Names of schemas, catalogs or tables, and paths of tables, as in `survey`. A table
+            that is found under several names is read once, under the first one.
+        column: The last name, the path, or any former one of a column, or a shell pattern of them
+            (`*`, `?`, `[..]`). Letter case never counts. None for every dropped column.
+        certificate: An earlier certificate of the same column, or its file. The moment from which
+            a table is clean, and that it had the column, are taken from it as long as the log of
+            the table has every version since.
+        include: As `LakehouseOptions` documents, as are `exclude` and `only`.
+        exclude: Patterns of tables to omit.
+        only: Returns whether a row of the survey takes part. A table of another format has a row
+            with its name alone.
+        parallel: The number of tables at a time.
+        progress: Called before the first table, every two seconds, and after tables; None for no
+            reports.
+
+    Returns:
+        A row for each table with its verdict and its places. A table of another format has the
+        verdict `NOT_READ`.
+
+    Raises:
+        ValueError: `column` is empty or has an open backtick, or an option is invalid; TypeError
+            for a wrong type.
+        AnalysisException: SCHEMA_NOT_FOUND, if a name is that of no schema, catalog or table;
+            USAGE_TRACKING_INVALID_SCHEMA_NAME.
+        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
+        KeyboardInterrupt: SIGINT or SIGTERM arrived.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the result.
+        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
+
+    Example:
+        `spark_ext.dropped_columns(spark, "sales", "main.hr", column="ssn")`
+    """
+    _check(column)
+    options = Options(
+        include=include, exclude=exclude, only=only, parallel=parallel, progress=progress
+    )
+    checked = None if certificate is None else Checked(certificate, column)
+    reporter = Reporter(progress)
+    with receiving_signals() as interrupts:
+        chosen = chosen_tables(spark, where, options, reporter, interrupts)
+        # The survey has the error of a path without a table.
+        rows = [row for row, kind in chosen if kind == DELTA and row.location is not None]
+        found: dict[str, DroppedColumns] = {}
+        waiting, over, begun = deque(rows), Event(), time.monotonic()
+
+        def work(number: int) -> None:
+            while not over.is_set():
+                try:
+                    row = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                known = None if checked is None else checked.at(row.location)
+                with workers.properties(number, f"spark-ext reads {row.table}"):
+                    found[row.table] = _read(spark, row.table, Asked(column, known))
+
+        def report() -> LakehouseProgress:
+            return LakehouseProgress(
+                phase=READING,
+                tables_done=len(found),
+                tables=len(rows),
+                seconds=time.monotonic() - begun,
+                finished=len(found) == len(rows),
+            )
+
+        workers = Workers(spark, work, min(parallel, len(rows)))
+        workers.start()
+        while workers.is_alive():
+            time.sleep(_WAIT_SECONDS)
+            reporter.report(report)
+            if interrupts.received is not None:
+                over.set()
+                workers.cancel()
+        interrupts.check()
+        if workers.failure is not None:
+            raise workers.failure
+        reporter.report(report, at_once=True)
+    result = Certificate(
+        column=column,
+        where=tuple(map(text_of, where)) or (_current_schema(spark),),
+        filters=options.filters,
+        tables=tuple(
+            found.get(row.table) or _not_read(row, kind) for row, kind in chosen if kind != VIEW
+        ),
+        num_views=sum(kind == VIEW for _, kind in chosen),
+        time=datetime.now(timezone.utc),
+        version=__version__,
+    )
+    failure = reporter.error(READING)
+    if failure is not None:
+        failure.report = result  # type: ignore[attr-defined]
+        raise failure
+    return result
+
+
+def _read(spark: SparkSession, name: str, asked: Asked) -> DroppedColumns:
+    """Returns what remains in one table, or its error."""
+    try:
+        return dropped_columns_of(spark, name, asked)
+    except Exception as error:  # from Spark, Java, a catalog or a storage
+        condition, message = described(error)
+        return DroppedColumns(name, error=condition, message=message)
+
+
+def _check(column: str | None) -> None:
+    if column == "":
+        raise ValueError("Cannot find columns by an empty name: use a name, a pattern or None.")
+    if column is not None and "`" in column and not path_of(column.strip()):
+        raise ValueError(f"Cannot find columns by {column!r}: close each backtick, or double it.")
+
+
+def _current_schema(spark: SparkSession) -> str:
+    (row,) = spark.sql("SELECT current_catalog(), current_schema()").collect()
+    return f"{row[0]}.{row[1]}"
+
+
+def _not_read(table: SurveyedTable, kind: str | None) -> DroppedColumns:
+    if kind not in SURVEYED:
+        return DroppedColumns(table.table)
+    # The catalog cannot read the table, or cannot list the schema.
+    return DroppedColumns(table.table, error=table.error, message=table.message or "")

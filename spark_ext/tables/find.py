@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the tables of a call, and surveys them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from spark_ext.removal.reasons import EARLIER_STAGE, reason_in_words, what_to_do
+from spark_ext.removal.stages import BLOCKED, COPY, METADATA, REWRITE, STAGES, UNMAPPED
+from spark_ext.removal.survey import SurveyedTable
+from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, sums
+from spark_ext.show.states import size
+from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, error_in_words
+from spark_ext.tables.options import Chosen, Options
+from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter
+from spark_ext.tables.sql import (
+    DELTA,
+    SURVEYED,
+    VIEW,
+    answer,
+    copying,
+    is_path,
+    literal,
+    named_table,
+    rows_of,
+)
+from spark_ext.tables.threads import Interrupts, inheriting
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+_TABLES = (
+    "table",
+    "mode",
+    "tracked",
+    "hasDroppedOrRenamed",
+    "numColumns",
+    "numOtherNames",
+    "numFiles",
+    "sizeInBytes",
+    "unmapped",
+    "readers",
+    "writers",
+)
+_NARROW = (*STAGES, "numFiles", "sizeInBytes", "table")
+_OBSTACLES = ("stage", "blocked by", "tables")
+_CASES = ("state", "table", "because", "what to do")
+_NEXT = (
+    "spark-ext remove <the same places> --dry-run",
+    "spark_ext.remove_column_mapping(spark, <the same places>, dry_run=True)",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Survey(ManyTables):
+    """The cost of removing column mapping from many tables.
+
+    Args:
+        tables: The tables in the order in which the catalog lists them.
+        sums: The sums of all tables.
+    """
+
+    tables: tuple[SurveyedTable, ...]
+    sums: SurveySums
+
+    def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
+        sums = self.sums
+        yield Facts(
+            {
+                "tables": f"{sums.num_tables:,}",
+                **{stage: self._groups(stage) for stage in STAGES},
+                "cannot be read": _errors(sums),
+                "files": f"{sums.num_files:,}, {size(sums.size_in_bytes)}",
+                "views left out": sums.num_views,
+                "other tables left out": sums.num_others,
+            },
+            fits=True,
+        )
+        blocked_by = [each for each in sums.blocked_by if each.reason != EARLIER_STAGE]
+        if blocked_by:
+            obstacles = [(known.stage, _words(known), known.num_tables) for known in blocked_by]
+            yield Table(_OBSTACLES, obstacles, "What blocks a stage")
+        cases = [_case(each) for each in self.tables if each.error or each.blocked_by]
+        yield from self._tables(
+            Cases(_CASES, cases, "Tables that need a person"),
+            Table(_TABLES, [*map(_row, self.tables)], "The tables", _NARROW),
+            shown,
+            has_rows=has_rows,
+        )
+        if any(sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
+            yield Lines("Next, plan the removal:", _NEXT)
+
+    def _groups(self, stage: str) -> str:
+        """Returns the tables by the cost of a stage, with the bytes to copy or rewrite."""
+        costs = [each for each in self.sums.costs if each.stage == stage]
+        return ", ".join(
+            f"{each.num_tables:,} {each.cost}"
+            + (f" {size(each.size_in_bytes)}" if each.cost in (COPY, REWRITE) else "")
+            for each in costs
+        )
+
+
+def _errors(sums: SurveySums) -> str:
+    return ", ".join(f"{each.num_tables:,} {each.error}" for each in sums.errors) or "0"
+
+
+def _case(table: SurveyedTable) -> tuple[str, ...]:
+    if table.error is not None:
+        return "UNREADABLE", table.table, error_in_words(table.error, table.message), ""
+    obstacles = [each for each in table.blocked_by if each.reason != EARLIER_STAGE]
+    reasons = [f"{each.stage}: {reason_in_words(each.why)}" for each in obstacles]
+    return BLOCKED, table.table, "\n".join(reasons), what_to_do(each.why for each in obstacles)
+
+
+def _row(table: SurveyedTable) -> tuple[Any, ...]:
+    return (
+        table.table,
+        table.mode,
+        table.tracked,
+        table.has_dropped_or_renamed,
+        table.num_columns,
+        table.num_other_names,
+        table.num_files,
+        table.size_in_bytes,
+        table.unmapped,
+        table.readers,
+        table.writers,
+    )
+
+
+def _words(known: ObstacleSum) -> str:
+    return known.reason if known.name is None else f"{known.reason} {known.name}"
+
+
+# After each batch of tables, progress is reported, and an interrupt ends the survey.
+_BATCH = 100
+
+_NO_SCHEMA = ("SCHEMA_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
+_NO_TABLE = (
+    *("DELTA_MISSING_DELTA_TABLE", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND"),
+    # The session catalog has no table `spark_catalog.name`.
+    "REQUIRES_SINGLE_PART_NAMESPACE",
+)
+
+# Calls a function for each batch of names, and yields the rows in order, as `map`.
+Each = Callable[
+    [Callable[[list[str]], list[SurveyedTable]], Iterable[list[str]]], Iterable[list[SurveyedTable]]
+]
+
+
+@dataclass(frozen=True)
+class SurveyProgress:
+    """The progress of a survey.
+
+    Args:
+        tables_done: The number of tables that were read.
+        tables: The number of all tables.
+        seconds: The seconds since the start.
+    """
+
+    tables_done: int
+    tables: int
+    seconds: float
+
+
+def shown(progress: SurveyProgress) -> None:
+    """Prints the progress as a line to standard error."""
+    print(
+        f"survey: {progress.tables_done:,} of {progress.tables:,} tables, {progress.seconds:.1f} s",
+        file=sys.stderr,
+    )
+
+
+def survey(
+    spark: SparkSession,
+    *where: str | os.PathLike[str],
+    progress: Callable[[SurveyProgress], None] | None = shown,
+) -> Survey:
+    """Returns the cost of removing column mapping from every Delta table of schemas or catalogs.
+
+    The survey changes nothing. A table that cannot be read is in the result with its error. A cost
+    of `COPY` means a copy as by `UsageTracking.remove_column_mapping`.
+
+    Args:
+        spark: A session with spark-ext, also of Spark Connect.
+        where: Names of schemas, catalogs or tables, and paths of tables: texts with a slash outside
+            of backticks. A catalog includes all its schemas. Without a name, the survey reads the
+            current schema, as SHOW TABLES does.
+        progress: Called before the first table and after each hundred; None for no reports.
+
+    Returns:
+        The tables in the order of the catalog, and the sums of all tables.
+
+    Raises:
+        AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
+        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
+
+    Example:
+        `spark_ext.survey(spark, "sales", "main.hr", "/data/trips")`
+    """
+    rows = surveyed_tables(spark, where, progress, lambda *_: True)
+    tables = tuple(table for table, kind in rows if kind in SURVEYED)
+    views = sum(kind == VIEW for _, kind in rows)
+    others = len(rows) - len(tables) - views
+    return Survey(tables, sums(tables, num_views=views, num_others=others))
+
+
+def surveyed_tables(
+    spark: SparkSession,
+    where: Sequence[str | os.PathLike[str]],
+    progress: Callable[[SurveyProgress], None] | None,
+    chosen: Chosen,
+    each: Each = map,
+) -> list[tuple[SurveyedTable, str | None]]:
+    """Returns the tables whose full names are chosen, each with its kind; reads those of Delta.
+
+    Args:
+        spark: The session.
+        where: The places, as in `survey`.
+        progress: Called before the first table and after each batch; None for no reports.
+        chosen: Returns whether a table is read.
+        each: Reads the batches; `map` reads one after the other.
+    """
+    started = time.monotonic()
+    found = _listed_tables(spark, where)
+    listed = [(table, kind) for table, kind in found if chosen(table.table, kind)]
+    names = [table.table for table, kind in listed if kind == DELTA]
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress(SurveyProgress(done, len(names), time.monotonic() - started))
+
+    surveyed: dict[str, SurveyedTable] = {}
+    with copying(spark):
+        report(0)
+        batches = [names[start : start + _BATCH] for start in range(0, len(names), _BATCH)]
+        read = each(lambda batch: rows_of(spark, batch), batches)
+        for batch, rows in zip(batches, read, strict=True):
+            surveyed.update(zip(batch, rows, strict=True))
+            report(len(surveyed))
+    return [(surveyed.get(table.table, table), kind) for table, kind in listed]
+
+
+def _listed_tables(
+    spark: SparkSession, where: Sequence[str | os.PathLike[str]]
+) -> Iterator[tuple[SurveyedTable, str | None]]:
+    """Yields every table once with its kind; if the kind is unknown, the table has an error.
+
+    A name that is neither a schema nor a catalog may be a table's name.
+    """
+    found: dict[str, tuple[SurveyedTable, str | None]] = {}
+    for place in map(text_of, where) if where else (None,):
+        if place is not None and is_path(place):
+            found[place] = SurveyedTable(place), DELTA
+            continue
+        for table, kind in _in_schema(spark, place):
+            found[table.table] = table, kind
+    yield from found.values()
+
+
+def _in_schema(
+    spark: SparkSession, place: str | None
+) -> Iterator[tuple[SurveyedTable, str | None]]:
+    arguments = () if place is None else (literal(place),)
+    try:
+        rows = answer(spark, "column_mapping_tables", *arguments).collect()
+    except PySparkException as refusal:
+        if place is None or refusal.getCondition() not in _NO_SCHEMA:
+            raise
+        yield _table(spark, place, refusal), DELTA
+        return
+    for row in rows:
+        yield SurveyedTable(row["table"], error=row["error"], message=row["message"]), row["kind"]
+
+
+def _table(spark: SparkSession, name: str, refusal: PySparkException) -> SurveyedTable:
+    """Returns the table of a name; raises the refusal of the schema if there is no such table."""
+    try:
+        return SurveyedTable(named_table(spark, literal(name))["name"])
+    except PySparkException as error:
+        if error.getCondition() in _NO_TABLE:
+            raise refusal from error
+        # A later reading of the table raises the same error.
+        return SurveyedTable(name)
+
+
+def text_of(place: str | os.PathLike[str]) -> str:
+    """Returns a place as a text, in which a path has a slash."""
+    text = os.fspath(place)
+    return f"./{text}" if isinstance(place, os.PathLike) and not is_path(text) else text
+
+
+Place = str | os.PathLike[str]
+
+# While the rule process and Python work on a batch, the JVM reads the next one.
+_BATCHES_AT_A_TIME = 2
+
+
+def chosen_tables(
+    spark: SparkSession,
+    where: Sequence[Place],
+    options: Options,
+    reporter: Reporter,
+    interrupts: Interrupts,
+    kinds: Collection[str | None] | None = None,
+) -> list[tuple[SurveyedTable, str | None]]:
+    """Returns the rows of the tables that take part, in the order of the survey, with their kinds.
+
+    A table with several names or paths takes part under the first of them. A table of another
+    format has a row with its name alone.
+
+    Args:
+        spark: The session.
+        where: The schemas, catalogs and paths.
+        options: The options.
+        reporter: Reports the progress.
+        interrupts: The signals of the call.
+        kinds: The kinds of tables that take part; None for all.
+
+    Raises:
+        KeyboardInterrupt: A signal arrived during the survey.
+    """
+    case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    chosen = options.chooses(case_sensitive=case_sensitive)
+    found: dict[str, tuple[SurveyedTable, str | None]] = {}
+    report = _progress(reporter, interrupts)
+    with _ahead(spark, options.parallel) as each:
+        for row, kind in surveyed_tables(spark, where, report, chosen, each):
+            found.setdefault(row.location or row.table, (row, kind))
+    only = options.only
+    rows = [(row, kind) for row, kind in found.values() if kinds is None or kind in kinds]
+    return [(row, kind) for row, kind in rows if only is None or only(row)]
+
+
+@contextmanager
+def _ahead(spark: SparkSession, parallel: int) -> Iterator[Each]:
+    """Yields a function that reads one or two batches at a time in threads, ahead of the caller.
+
+    No batch begins after the body, such as after a signal.
+    """
+    threads = ThreadPoolExecutor(min(parallel, _BATCHES_AT_A_TIME), "spark-ext-survey")
+
+    def each(
+        read: Callable[[list[str]], list[SurveyedTable]], batches: Iterable[list[str]]
+    ) -> Iterator[list[SurveyedTable]]:
+        futures = [threads.submit(inheriting(spark, read), batch) for batch in batches]
+        return (future.result() for future in futures)
+
+    try:
+        yield each
+    finally:
+        threads.shutdown(cancel_futures=True)
+
+
+def _progress(reporter: Reporter, interrupts: Interrupts) -> Callable[[SurveyProgress], None]:
+    """Returns a callback that reports the progress of a survey, and ends it after a signal."""
+
+    def report(progress: SurveyProgress) -> None:
+        mapped = LakehouseProgress(
+            phase=SURVEYING,
+            tables_done=progress.tables_done,
+            tables=progress.tables,
+            seconds=progress.seconds,
+            finished=progress.tables_done == progress.tables,
+        )
+        reporter.report(lambda: mapped, at_once=mapped.finished)
+        interrupts.check()
+
+    return report

@@ -1,0 +1,527 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a plan: some tables at a time, within limits, and decides the outcome of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from threading import Condition
+from typing import TYPE_CHECKING, Any
+
+from spark_ext.model.keys import MODE_NONE
+from spark_ext.removal.reasons import CONFLICT
+from spark_ext.removal.stages import NOTHING
+from spark_ext.removal.survey import SurveyedTable
+from spark_ext.tables import results
+from spark_ext.tables.goals import (
+    BLOCKED,
+    REACHED,
+    RUN,
+    UNREADABLE,
+    Alignment,
+    Begun,
+    Goal,
+    Plan,
+    reach,
+)
+from spark_ext.tables.options import Budget
+from spark_ext.tables.progress import RUNNING, LakehouseProgress, Progress, Reporter
+from spark_ext.tables.results import (
+    CALL_FAILED,
+    FAILED,
+    INTERRUPTED,
+    PROGRESS_FAILED,
+    TIME,
+    StatementResult,
+    TableResult,
+)
+from spark_ext.tables.sql import (
+    Statements,
+    UnnamedCopies,
+    described,
+    end_of_retention,
+    is_cancellation,
+    is_conflict,
+    rows_of,
+    unnamed_copies,
+)
+from spark_ext.tables.threads import Interrupts, Workers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+# The conditions of errors that say that a table does not exist.
+_MISSING = {
+    *("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"),
+    *("DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"),
+}
+_UNDONE = (
+    "Cannot reach the goal: another writer undid the statement or changed the table before this"
+    " call read the table again. The newest version contains the other writer's changes. Run the"
+    " call again."
+)
+_UNMAPPED = (
+    "Cannot reach the goal: another writer removed column mapping during the call. To enable it,"
+    " set delta.columnMapping.mode to name, and run the call again."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """The run of one table.
+
+    Args:
+        plan: The plan that was run.
+        seconds: The duration of the run, in seconds.
+        statements: The results of the statements that succeeded.
+        after: The row after the last statement; None if the run did not read it.
+        error: The error that ended the run; None if the run ended without an error, or was
+            cancelled.
+        cancelled: The reason why the call cancelled the run; None if the call did not cancel it.
+        refused: The limit that did not allow the run; None if a run was allowed.
+        leftovers: The copies in the table's folder that no version named before the run; None if
+            the run did not look for them.
+    """
+
+    plan: Plan
+    seconds: float
+    statements: tuple[StatementResult, ...] = ()
+    after: SurveyedTable | None = None
+    error: BaseException | None = None
+    cancelled: str | None = None
+    refused: str | None = None
+    leftovers: UnnamedCopies | None = None
+
+
+def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
+    """Returns the result of a table that has a plan and no run."""
+    outcomes = {
+        RUN: results.PLANNED if dry_run else results.NOT_BEGUN,
+        REACHED: results.ALREADY_DONE,
+        BLOCKED: results.BLOCKED,
+        UNREADABLE: results.UNREADABLE,
+    }
+    row = plan.row
+    return TableResult(
+        table=row.table,
+        outcome=outcomes[plan.action],
+        cost=plan.cost,
+        num_files=plan.files.num_files,
+        size_in_bytes=plan.files.size_in_bytes,
+        free_space=plan.files.size_in_bytes,
+        reasons=plan.reasons,
+        unblocking=plan.unblocking,
+        before=row,
+        version_before=row.version,
+        error=row.error,
+        message=row.message,
+    )
+
+
+def not_begun(plan: Plan, reason: str, failure: BaseException | None = None) -> TableResult:
+    """Returns the result of a table that did not begin.
+
+    Args:
+        plan: The plan.
+        reason: The reason why the table did not begin.
+        failure: The error that ended the call; None if no error ended the call.
+    """
+    error, message = (None, None) if failure is None else described(failure)
+    return replace(without_run(plan), reasons=(reason,), error=error, message=message)
+
+
+def unknown(plan: Plan, failure: BaseException | None) -> TableResult:
+    """Returns the result of a table that began, and that the call could not read afterwards."""
+    return replace(not_begun(plan, "UNKNOWN", failure), outcome=results.FAILED)
+
+
+def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable) -> TableResult:
+    """Returns the result of a table after its run.
+
+    Args:
+        spark: The session.
+        goal: The goal.
+        attempt: The run.
+        row: The table's row in the second survey.
+    """
+    now = goal.plan(row)
+    result = replace(
+        without_run(attempt.plan),
+        outcome=_outcome(goal, attempt, row, now),
+        after=row,
+        seconds=attempt.seconds,
+        version_after=row.version,
+        statements=attempt.statements,
+    )
+    if now.action == BLOCKED:
+        result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
+    elif result.outcome == results.CANCELLED:
+        result = replace(result, reasons=(str(attempt.cancelled),))
+    if attempt.error is not None:
+        condition, message = described(attempt.error)
+        result = replace(result, error=condition, message=message)
+    elif row.error is not None:
+        result = replace(result, error=row.error, message=row.message)
+    elif result.outcome == results.FAILED:
+        message = _UNMAPPED if now.action == REACHED else _UNDONE
+        result = replace(result, reasons=(CONFLICT,), message=message)
+    if result.outcome == results.WAITING:
+        result = replace(result, come_back=end_of_retention(spark, result.table))
+    if attempt.leftovers is not None:
+        left = attempt.leftovers
+        result = replace(result, leftovers=left.files, removed_by=left.removed_by)
+    return replace(result, **_counts(result.statements))
+
+
+def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: Plan) -> str:
+    if row.error in _MISSING:
+        return results.GONE
+    if isinstance(goal, Alignment) and attempt.statements and _is_unmapped(row):
+        # Another writer removed column mapping after a statement.
+        return results.FAILED if attempt.cancelled is None else results.CANCELLED
+    if now.action == REACHED:
+        return results.DONE
+    if attempt.cancelled is not None:
+        return results.CANCELLED
+    if now.action == BLOCKED:
+        return results.BLOCKED
+    # Delta without fast DROP FEATURE waits before the stage `readers` already.
+    has_waited = any(each.waits for each in attempt.statements)
+    is_waiting = now.only_waits or (has_waited and row.unmapped == NOTHING)
+    if attempt.error is None and is_waiting:
+        return results.WAITING
+    return results.FAILED
+
+
+def _is_unmapped(row: SurveyedTable) -> bool:
+    """Returns whether column mapping is off, and no alignment will enable it again."""
+    return row.mode == MODE_NONE and row.aligning is None
+
+
+def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:
+    """Returns the counts of the removal among the statements; empty if no statement has counts."""
+    for each in statements:
+        if each.copied is not None:
+            return {"kept": each.kept, "copied": each.copied, "rewritten": each.rewritten}
+    return {}
+
+
+# Another driver with the same goal may conflict with each statement of a table.
+_MAX_CONFLICTS = 5
+
+
+class CallStoppedError(Exception):
+    """The call ends before the next statement of a table."""
+
+
+@dataclass
+class Running:
+    """A table that runs.
+
+    Args:
+        spark: The session.
+        goal: The goal.
+        plan: The plan, which `replan` may change.
+        number: The place of the table among all that run, from 1.
+        stopped: Returns why the call ends; None while it continues.
+    """
+
+    spark: SparkSession
+    goal: Goal
+    plan: Plan
+    number: int
+    stopped: Callable[[], str | None]
+    bytes_done: int = 0
+
+    _done: list[StatementResult] = field(default_factory=list)
+    _after: SurveyedTable | None = None
+    _leftovers: UnnamedCopies | None = None
+    _refused: str | None = None
+
+    def attempt(
+        self,
+        properties: AbstractContextManager[None],
+        replan: Callable[[Running, Plan], str | None] | None,
+    ) -> Attempt:
+        """Runs the table, and returns what happened.
+
+        Args:
+            properties: Sets the properties of the thread.
+            replan: Takes a new plan, and returns why the table may not run, or None. The argument
+                is None if the plan of the survey is recent enough.
+        """
+        started = time.monotonic()
+        error: BaseException | None = None
+        try:
+            with properties:
+                self._run(replan)
+        except BaseException as failure:  # from Spark, Delta, a catalog or a storage
+            error = failure
+        cancelled = self.stopped() if _is_stop(error) else None
+        return Attempt(
+            plan=self.plan,
+            seconds=time.monotonic() - started,
+            statements=tuple(self._done),
+            after=self._after if error is None else None,
+            leftovers=self._leftovers,
+            error=error if cancelled is None else None,
+            cancelled=cancelled,
+            refused=self._refused,
+        )
+
+    def _run(self, replan: Callable[[Running, Plan], str | None] | None) -> None:
+        if self.plan.files.size_in_bytes:
+            # Looked up before the run: the folder usually has no copies yet, so no log is read.
+            self._leftovers = unnamed_copies(self.spark, self.plan.row.table)
+        if replan is not None:
+            # Directly before the statement: commits since then count as those of the statement.
+            (row,) = rows_of(self.spark, [self.plan.row.table])  # raises if it is cancelled
+            now = self.goal.plan(row)
+            if now.action != RUN:
+                return
+            self._refused = replan(self, now)
+            if self._refused is not None:
+                return
+        if not self._has_to_wait():
+            self._reach()
+
+    def _has_to_wait(self) -> bool:
+        """Returns whether the retention period of an untracked table lasts.
+
+        Each try of Delta would add a commit.
+        """
+        row = self.plan.row
+        if row.tracked or not self.plan.only_waits:
+            return False
+        end = end_of_retention(self.spark, row.table)
+        return end is not None and datetime.now().astimezone() < end
+
+    def _reach(self) -> None:
+        """Runs the statements that remain; after a conflict, those that remain then."""
+        name = self.plan.row.table
+        watch = self._watch if self.plan.files.size_in_bytes else None
+        statements = Statements(self.spark, name, watch, before=self._require_running)
+        row = replace(self.plan.row, table=statements.sql_name)
+        conflicts = 0
+        while True:
+            try:
+                plan = reach(self.goal, statements, Begun(row, self._done))
+                self._after = replace(plan.row, table=name)
+                return
+            except Exception as error:
+                conflicts += 1
+                if conflicts > _MAX_CONFLICTS or not is_conflict(error):
+                    raise
+            self._require_running()
+            row = statements.read()
+            if self.goal.plan(row).action != RUN:
+                return
+
+    def _watch(self, progress: Progress) -> None:
+        """Keeps the bytes of the files that are done."""
+        if progress.round:
+            done = self.plan.files.size_in_bytes - progress.size_in_bytes
+            self.bytes_done = max(self.bytes_done, done)
+
+    def _require_running(self) -> None:
+        """Raises if no statement may begin."""
+        if self.stopped() is not None:
+            raise CallStoppedError("The call ended before the next statement of this table.")
+
+
+def row_or_error(spark: SparkSession, name: str) -> SurveyedTable:
+    """Returns the row of a table as it is now; a table that cannot be read has the error."""
+    try:
+        (row,) = rows_of(spark, [name])
+    except Exception as error:  # the session has ended, or the user may not read the table
+        condition, message = described(error)
+        return SurveyedTable(name, error=condition, message=message)
+    return row
+
+
+def _is_stop(error: BaseException | None) -> bool:
+    if error is None:
+        return False
+    return isinstance(error, CallStoppedError) or is_cancellation(error)
+
+
+# The seconds between two checks of signals and limits by the main thread.
+_SECONDS = 0.2
+
+
+@dataclass
+class Runner:
+    """Runs the tables of a plan.
+
+    Args:
+        spark: The session.
+        goal: The goal.
+        waiting: The tables to run, in order.
+        budget: The limits.
+        reporter: Reports the progress.
+        interrupts: The signals of the call.
+        started: The start of the call by `time.monotonic`.
+        parallel: The number of threads.
+    """
+
+    spark: SparkSession
+    goal: Goal
+    waiting: list[Plan]
+    budget: Budget
+    reporter: Reporter
+    interrupts: Interrupts
+    started: float
+    parallel: int
+    results: dict[str, TableResult] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._changed = Condition()
+        self._running: list[Running] = []
+        self._stopped: str | None = None
+        self._refusals: dict[str, str] = {}
+        self._number = len(self.waiting)
+        self._bytes = sum(each.files.size_in_bytes for each in self.waiting)
+        self._bytes_done = 0
+        self._is_over = False
+        self._run_started = time.monotonic()
+        number = min(self.parallel, len(self.waiting))
+        self._workers = Workers(self.spark, self._work, number)
+
+    def run(self) -> None:
+        """Runs the tables, and returns when the last one has ended; `results` has every table."""
+        self.reporter.report(self._progress, at_once=True)
+        if self.interrupts.received is not None:
+            self._stopped = INTERRUPTED
+        elif self.reporter.failure is not None:
+            self._stopped = PROGRESS_FAILED
+        else:
+            self._workers.start()
+        try:
+            while self._workers.is_alive():
+                self._supervise()
+        except BaseException:  # such as a second signal
+            with self._changed:
+                self._stopped = self._stopped or INTERRUPTED
+            self._workers.cancel()
+            raise
+        finally:
+            self._add_tables_without_a_result()
+        self._is_over = True
+        self.reporter.report(self._progress, at_once=True)
+
+    def _add_tables_without_a_result(self) -> None:
+        failure = self._workers.failure
+        with self._changed:
+            for plan in self.waiting:
+                name = plan.row.table
+                reason = self._refusals.get(name) or self._stopped or CALL_FAILED
+                self.results[name] = not_begun(plan, reason, failure)
+            for running in self._running:
+                self.results[running.plan.row.table] = unknown(running.plan, failure)
+
+    def _supervise(self) -> None:
+        """Waits for a change, and cancels tables if the call ends."""
+        with self._changed:
+            self._changed.wait(_SECONDS)
+            if self._stopped is None and self.interrupts.received is not None:
+                self._stopped = INTERRUPTED
+            if self._stopped is None and self._workers.failure is not None:
+                self._stopped = CALL_FAILED
+            if self._stopped is None and self.budget.is_over(self._seconds()):
+                self._stopped = TIME
+        if self._stopped:
+            self._workers.cancel()
+        self.reporter.report(self._progress)
+
+    # Called by the threads.
+
+    def _work(self, number: int) -> None:
+        """Runs one table after the other until no table may begin."""
+        while (running := self._next()) is not None:
+            result = self._result(self._attempt(running, number))
+            with self._changed:
+                self._running.remove(running)
+                self.results[result.table] = result
+                self.budget.errors += result.outcome == FAILED
+                self._bytes_done += running.plan.files.size_in_bytes
+                self._changed.notify_all()
+
+    def _next(self) -> Running | None:
+        """Returns the next table that may begin; None if none will."""
+        with self._changed:
+            for plan in self.waiting if self._stopped is None else ():
+                refusal = self.budget.refusal(plan, self._seconds())
+                if refusal is None:
+                    return self._begin(plan)
+                self._refusals[plan.row.table] = refusal
+            return None
+
+    def _begin(self, plan: Plan) -> Running:
+        self.waiting.remove(plan)
+        self.budget.begun_bytes += plan.files.size_in_bytes
+        number = self._number - len(self.waiting)
+        running = Running(self.spark, self.goal, plan, number, stopped=lambda: self._stopped)
+        self._running.append(running)
+        return running
+
+    def _attempt(self, running: Running, number: int) -> Attempt:
+        """Runs a table."""
+        words = f"{running.plan.row.table} ({running.number} of {self._number})"
+        description = f"spark-ext {self.goal.words}: {words}"
+        properties = self._workers.properties(number, description)
+        # Another driver may have run the statements since the survey. With a limit, another writer
+        # may have turned a change of metadata into a copy.
+        reads_again = self.budget.max_bytes is not None or not running.plan.is_repeatable
+        return running.attempt(properties, self._replan if reads_again else None)
+
+    def _result(self, attempt: Attempt) -> TableResult:
+        """Reads a table again after its run."""
+        plan = attempt.plan
+        if attempt.refused is not None:
+            return not_begun(plan, attempt.refused)
+        try:
+            row = attempt.after or row_or_error(self.spark, plan.row.table)
+            return result_of(self.spark, self.goal, attempt, row)
+        except Exception as error:  # the history of the table cannot be read
+            return unknown(plan, error)
+
+    def _replan(self, running: Running, now: Plan) -> str | None:
+        """Counts the current cost of a table; returns why it may not run, or None."""
+        with self._changed:
+            known, running.plan = running.plan.files.size_in_bytes, now
+            size = now.files.size_in_bytes
+            self._bytes += size - known
+            self.budget.begun_bytes -= known
+            refusal = self.budget.refusal(now, self._seconds())
+            if refusal is None:
+                self.budget.begun_bytes += size
+            return refusal
+
+    # Called by the main thread and by the threads.
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def _progress(self) -> LakehouseProgress:
+        with self._changed:
+            running = list(self._running)
+            tables_done = self._number - len(self.waiting) - len(running)
+            bytes_done = self._bytes_done + sum(each.bytes_done for each in running)
+        seconds = time.monotonic() - self._run_started
+        done, number = (bytes_done, self._bytes) if self._bytes else (tables_done, self._number)
+        return LakehouseProgress(
+            phase=RUNNING,
+            tables_done=tables_done,
+            tables=self._number,
+            bytes_done=bytes_done,
+            bytes=self._bytes,
+            seconds=self._seconds(),
+            rate=bytes_done / seconds if bytes_done and seconds else None,
+            seconds_left=seconds * (number - done) / done if done else None,
+            running=tuple(each.plan.row.table for each in running),
+            finished=self._is_over,
+        )
