@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spark_ext.tables.audit import AuditResult, audit
     from spark_ext.tables.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.tables.erase import Certificate, DroppedColumns, dropped_columns
-    from spark_ext.tables.find import Survey, SurveyProgress, survey
+    from spark_ext.tables.find import Survey, survey
     from spark_ext.tables.options import LakehouseOptions
     from spark_ext.tables.progress import LakehouseProgress, Progress
     from spark_ext.tables.report import LakehouseInterrupted, LakehouseReport
@@ -68,7 +68,6 @@ __all__ = [
     "SparkExtError",
     "StatementResult",
     "Survey",
-    "SurveyProgress",
     "SurveySums",
     "SurveyedTable",
     "TableResult",
@@ -113,7 +112,6 @@ _MODULES = {
     "SparkExtError": "spark_ext.errors",
     "StatementResult": "spark_ext.tables.results",
     "Survey": "spark_ext.tables.find",
-    "SurveyProgress": "spark_ext.tables.find",
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
     "TableResult": "spark_ext.tables.results",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, sums
 from spark_ext.show.states import size
 from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, error_in_words
 from spark_ext.tables.options import Chosen, Options
-from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter
+from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, shown
 from spark_ext.tables.sql import (
     DELTA,
     SURVEYED,
@@ -158,33 +157,10 @@ Each = Callable[
 ]
 
 
-@dataclass(frozen=True)
-class SurveyProgress:
-    """The progress of a survey.
-
-    Args:
-        tables_done: The number of tables that were read.
-        tables: The number of all tables.
-        seconds: The seconds since the start.
-    """
-
-    tables_done: int
-    tables: int
-    seconds: float
-
-
-def shown(progress: SurveyProgress) -> None:
-    """Prints the progress as a line to standard error."""
-    print(
-        f"survey: {progress.tables_done:,} of {progress.tables:,} tables, {progress.seconds:.1f} s",
-        file=sys.stderr,
-    )
-
-
 def survey(
     spark: SparkSession,
     *where: str | os.PathLike[str],
-    progress: Callable[[SurveyProgress], None] | None = shown,
+    progress: Callable[[LakehouseProgress], None] | None = shown,
 ) -> Survey:
     """Returns the cost of removing column mapping from every Delta table of schemas or catalogs.
 
@@ -218,7 +194,7 @@ def survey(
 def surveyed_tables(
     spark: SparkSession,
     where: Sequence[str | os.PathLike[str]],
-    progress: Callable[[SurveyProgress], None] | None,
+    progress: Callable[[LakehouseProgress], None] | None,
     chosen: Chosen,
     each: Each = map,
 ) -> list[tuple[SurveyedTable, str | None]]:
@@ -238,7 +214,15 @@ def surveyed_tables(
 
     def report(done: int) -> None:
         if progress is not None:
-            progress(SurveyProgress(done, len(names), time.monotonic() - started))
+            progress(
+                LakehouseProgress(
+                    phase=SURVEYING,
+                    tables_done=done,
+                    tables=len(names),
+                    seconds=time.monotonic() - started,
+                    finished=done == len(names),
+                )
+            )
 
     surveyed: dict[str, SurveyedTable] = {}
     with copying(spark):
@@ -333,7 +317,11 @@ def chosen_tables(
     case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
     chosen = options.chooses(case_sensitive=case_sensitive)
     found: dict[str, tuple[SurveyedTable, str | None]] = {}
-    report = _progress(reporter, interrupts)
+
+    def report(progress: LakehouseProgress) -> None:
+        reporter.report(lambda: progress, at_once=progress.finished)
+        interrupts.check()
+
     with _ahead(spark, options.parallel) as each:
         for row, kind in surveyed_tables(spark, where, report, chosen, each):
             found.setdefault(row.location or row.table, (row, kind))
@@ -360,20 +348,3 @@ def _ahead(spark: SparkSession, parallel: int) -> Iterator[Each]:
         yield each
     finally:
         threads.shutdown(cancel_futures=True)
-
-
-def _progress(reporter: Reporter, interrupts: Interrupts) -> Callable[[SurveyProgress], None]:
-    """Returns a callback that reports the progress of a survey, and ends it after a signal."""
-
-    def report(progress: SurveyProgress) -> None:
-        mapped = LakehouseProgress(
-            phase=SURVEYING,
-            tables_done=progress.tables_done,
-            tables=progress.tables,
-            seconds=progress.seconds,
-            finished=progress.tables_done == progress.tables,
-        )
-        reporter.report(lambda: mapped, at_once=mapped.finished)
-        interrupts.check()
-
-    return report

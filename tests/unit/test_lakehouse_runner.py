@@ -23,7 +23,6 @@ import spark_ext
 from spark_ext import LakehouseInterrupted, LakehouseProgress, SurveyedTable
 from spark_ext.tables import calls, find, sql
 from spark_ext.tables import run as running
-from spark_ext.tables.find import SurveyProgress
 from spark_ext.tables.goals import Begun, Goal, Plan, Removal
 from spark_ext.tables.options import Budget
 from spark_ext.tables.progress import Reporter
@@ -40,6 +39,11 @@ A, B, C = (
 )
 NAMES = [A.table, B.table]
 TIMEOUT = 30
+
+
+def surveying(done: int, tables: int) -> LakehouseProgress:
+    finished = done == tables
+    return LakehouseProgress(phase="survey", tables_done=done, tables=tables, finished=finished)
 
 
 def done(row: SurveyedTable) -> SurveyedTable:
@@ -390,7 +394,7 @@ def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     """Returns a session whose survey has the rows."""
 
     def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
-        progress(SurveyProgress(0, 2, 0.0))
+        progress(surveying(0, 2))
         return [(row, "DELTA") for row in spark.rows.values()]
 
     @contextmanager
@@ -429,7 +433,7 @@ def test_signal_during_the_survey_ends_the_call_with_a_report(
 ) -> None:
     def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         os.kill(os.getpid(), number)
-        progress(SurveyProgress(0, 2, 0.0))
+        progress(surveying(0, 2))
         raise AssertionError("the survey continues")
 
     monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)
@@ -486,7 +490,7 @@ def test_last_progress_of_a_survey_has_every_table(
 ) -> None:
     def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any, each: Any) -> Any:
         for done in range(3):
-            progress(SurveyProgress(done, 2, 0.0))
+            progress(surveying(done, 2))
         return [(row, "DELTA") for row in spark.rows.values()]
 
     monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)
@@ -525,7 +529,7 @@ def test_next_batch_of_a_survey_is_read_ahead_unless_the_call_has_ended(
         rows = iter(each(read, [["1"], ["2"], ["3"], ["4"], ["5"]]))
         assert next(rows) == []
         os.kill(os.getpid(), signal.SIGTERM)
-        progress(SurveyProgress(0, 5, 0.0))
+        progress(surveying(0, 5))
 
     monkeypatch.setattr(find, "ThreadPoolExecutor", Threads)
     monkeypatch.setattr(find, "surveyed_tables", surveyed_tables)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import Row
 
 import spark_ext
-from spark_ext import Obstacle, Survey, SurveyedTable, SurveyProgress
+from spark_ext import LakehouseProgress, Obstacle, Survey, SurveyedTable
 from spark_ext.cli.survey import as_json_lines
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.metadata import TableMetadata
@@ -354,7 +354,7 @@ def test_place_is_refused_when_neither_text_nor_path(where: Any) -> None:
 
 def test_progress_is_reported_after_each_hundred_tables() -> None:
     session = Session(current=[listed(f"t{number}") for number in range(230)])
-    reports: list[SurveyProgress] = []
+    reports: list[LakehouseProgress] = []
 
     survey(session, progress=reports.append)
 
@@ -371,7 +371,7 @@ def test_progress_is_reported_after_each_hundred_tables() -> None:
 def test_callback_that_raises_ends_the_survey_and_unsets_the_setting() -> None:
     session = Session(current=[listed("t")])
 
-    def fail(progress: SurveyProgress) -> None:
+    def fail(progress: LakehouseProgress) -> None:
         raise KeyError(progress.tables)
 
     with pytest.raises(KeyError):

@@ -391,7 +391,7 @@ def test_survey_runs_on_the_server(spark: SparkSession, tmp_path: Path) -> None:
     try:
         for name in names:
             Table(spark, tmp_path / name, f"surveyed.{name}").create_tracked()
-        reports: list[spark_ext.SurveyProgress] = []
+        reports: list[spark_ext.LakehouseProgress] = []
 
         found = spark_ext.survey(spark, "surveyed", str(tmp_path / "none"), progress=reports.append)
     finally:
