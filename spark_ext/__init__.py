@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import ColumnVerdict, DroppedPlace, LiveColumn
-    from spark_ext.model.metadata import FileCount
-    from spark_ext.model.status import ColumnChange, FlagChange
+    from spark_ext.model.metadata import ColumnChange, FileCount, FlagChange
     from spark_ext.removal.reasons import Reason
+    from spark_ext.removal.row import (
+        CostSum,
+        ErrorSum,
+        Obstacle,
+        ObstacleSum,
+        SurveyedTable,
+        SurveySums,
+    )
     from spark_ext.removal.stages import RemovalStage
-    from spark_ext.removal.survey import Obstacle, SurveyedTable
-    from spark_ext.removal.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
     from spark_ext.tables.audit import AuditResult, audit
     from spark_ext.tables.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.tables.erase import Certificate, DroppedColumns, dropped_columns
@@ -87,24 +92,24 @@ __all__ = [
 _MODULES = {
     "AuditResult": "spark_ext.tables.audit",
     "Certificate": "spark_ext.tables.erase",
-    "ColumnChange": "spark_ext.model.status",
+    "ColumnChange": "spark_ext.model.metadata",
     "ColumnMappingStatus": "spark_ext.tables.results",
     "ColumnVerdict": "spark_ext.model.dropped",
-    "CostSum": "spark_ext.removal.survey_sums",
+    "CostSum": "spark_ext.removal.row",
     "DroppedColumns": "spark_ext.tables.erase",
     "DroppedPlace": "spark_ext.model.dropped",
-    "ErrorSum": "spark_ext.removal.survey_sums",
+    "ErrorSum": "spark_ext.removal.row",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
-    "FlagChange": "spark_ext.model.status",
+    "FlagChange": "spark_ext.model.metadata",
     "LakehouseInterrupted": "spark_ext.tables.report",
     "LakehouseOptions": "spark_ext.tables.options",
     "LakehouseProgress": "spark_ext.tables.progress",
     "LakehouseReport": "spark_ext.tables.report",
     "LiveColumn": "spark_ext.model.dropped",
     "NameAlignment": "spark_ext.tables.results",
-    "Obstacle": "spark_ext.removal.survey",
-    "ObstacleSum": "spark_ext.removal.survey_sums",
+    "Obstacle": "spark_ext.removal.row",
+    "ObstacleSum": "spark_ext.removal.row",
     "OutcomeSum": "spark_ext.tables.results",
     "Progress": "spark_ext.tables.progress",
     "Reason": "spark_ext.removal.reasons",
@@ -112,8 +117,8 @@ _MODULES = {
     "SparkExtError": "spark_ext.errors",
     "StatementResult": "spark_ext.tables.results",
     "Survey": "spark_ext.tables.find",
-    "SurveySums": "spark_ext.removal.survey_sums",
-    "SurveyedTable": "spark_ext.removal.survey",
+    "SurveySums": "spark_ext.removal.row",
+    "SurveyedTable": "spark_ext.removal.row",
     "TableResult": "spark_ext.tables.results",
     "UsageTracking": "spark_ext.tables.table",
     "align_names": "spark_ext.tables.calls",

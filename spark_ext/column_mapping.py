@@ -38,16 +38,18 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final, TypeVar
 
-from spark_ext.model import column_mapping, physical_schema
+from spark_ext.model import column_mapping
 from spark_ext.model.assignment import (
     allow_mapping_mode_change,
     try_fix_metadata,
     verify_and_update_metadata_change,
 )
+from spark_ext.model.column_mapping import (
+    check_column_id_and_physical_name_assignments,
+    satisfy_column_mapping_protocol,
+)
 from spark_ext.model.column_mapping import is_mapped as requires_new_protocol
-from spark_ext.model.column_mapping import satisfy_column_mapping_protocol
 from spark_ext.model.metadata import CommitContext, Protocol, TableMetadata
-from spark_ext.model.physical_schema import check_column_id_and_physical_name_assignments
 from spark_ext.rules import next_metadata
 
 __all__ = [
@@ -106,8 +108,8 @@ def _as_json(value: Any) -> Any:
     return value.jsonValue() if hasattr(value, "jsonValue") else value
 
 
-create_physical_schema = _on_spark_types(physical_schema.create_physical_schema)
-drop_column_mapping_metadata = _on_spark_types(physical_schema.drop_column_mapping_metadata)
-get_column_mapping_metadata = _on_spark_types(physical_schema.get_column_mapping_metadata)
+create_physical_schema = _on_spark_types(column_mapping.create_physical_schema)
+drop_column_mapping_metadata = _on_spark_types(column_mapping.drop_column_mapping_metadata)
+get_column_mapping_metadata = _on_spark_types(column_mapping.get_column_mapping_metadata)
 get_physical_name = _on_spark_types(column_mapping.physical_name)
-rename_columns = _on_spark_types(physical_schema.rename_columns)
+rename_columns = _on_spark_types(column_mapping.rename_columns)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from spark_ext.log.actions import FileGroup
-from spark_ext.log.known_names import KnownNames
+from spark_ext.log.history import KnownNames
 from spark_ext.log.replay import State
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.schema import INNER, DataType, Path, inner_types, lower

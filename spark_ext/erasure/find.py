@@ -14,15 +14,22 @@ from typing import Any
 
 from spark_ext.erasure.file_columns import FileColumns, internal_names
 from spark_ext.erasure.moment import continues
-from spark_ext.history.columns import DROP, column_history, difference
-from spark_ext.log.actions import CHANGE_DATA, LIVE, REMOVED, UNTRACKED, VECTORS, FileGroup
-from spark_ext.log.folder import Moment, TableFolder
+from spark_ext.log.actions import (
+    CHANGE_DATA,
+    LIVE,
+    REMOVED,
+    UNTRACKED,
+    VECTORS,
+    FileGroup,
+    Moment,
+    TableFolder,
+)
+from spark_ext.log.history import DROP, column_history, difference
 from spark_ext.log.replay import State, states
 from spark_ext.model import dropped
-from spark_ext.model.columns import Column
+from spark_ext.model.column_mapping import Column
 from spark_ext.model.dropped import Asked, ColumnVerdict, DroppedPlace, LiveColumn
-from spark_ext.model.name_pattern import NamePattern
-from spark_ext.model.schema import Path, path_of, quoted
+from spark_ext.model.schema import NamePattern, Path, path_of, quoted
 
 _DAY = 24 * 3600 * 1000
 _SHOWN = 3  # examples of files

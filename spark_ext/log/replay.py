@@ -9,18 +9,19 @@ from functools import cached_property
 from typing import Any
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
-from spark_ext.model.columns import Column, columns_of
+from spark_ext.model.column_mapping import Column, columns_of
 from spark_ext.model.keys import (
+    CLONE,
     COLUMN_MAPPING_MODE,
+    CONVERT,
     FEATURE_NAME,
     HAS_DROPPED_OR_RENAMED,
     MAX_COLUMN_ID,
     MODE_NONE,
+    RESTORE,
 )
-from spark_ext.model.metadata import Protocol
-from spark_ext.model.operations import CLONE, CONVERT, RESTORE
+from spark_ext.model.metadata import Protocol, parsed_flag
 from spark_ext.model.schema import Path, lower
-from spark_ext.model.usage import parsed_flag
 
 
 @dataclass(frozen=True)

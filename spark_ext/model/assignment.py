@@ -20,7 +20,9 @@ from spark_ext.errors import (
     SchemaChangeWithModeError,
 )
 from spark_ext.model.column_mapping import (
+    check_mapped,
     column_id,
+    drop_column_mapping_metadata,
     field_metadata,
     find_max_column_id,
     has_column_id,
@@ -43,7 +45,6 @@ from spark_ext.model.keys import (
     PHYSICAL_NAME,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_mapped, drop_column_mapping_metadata
 from spark_ext.model.schema import (
     CHILDREN,
     DataType,

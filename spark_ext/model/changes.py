@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spark_ext.model.column_mapping import column_id, has_column_id
-from spark_ext.model.columns import Column, columns_of
+from spark_ext.model.column_mapping import Column, column_id, columns_of, has_column_id
 from spark_ext.model.schema import Path, Schema, differing, walk
 
 

@@ -125,3 +125,12 @@ SILENTLY_REPLACED_COLUMNS: Final = frozenset({"_tmp_metadata_row_index", "__is_c
 REMOVAL: Final = "spark.sparkext.columnMapping.removal"
 REMOVAL_COPY: Final = "copy"
 REMOVAL_REWRITE: Final = "rewrite"
+
+
+# RESTORE and CLONE bring columns with the ids and names of another version or table. CLONE and
+# CONVERT bring files with columns that the log never had.
+CLONE: Final = "CLONE"
+CONVERT: Final = "CONVERT"
+RESTORE: Final = "RESTORE"
+
+REMOVE_COLUMN_MAPPING: Final = "REMOVE COLUMN MAPPING"

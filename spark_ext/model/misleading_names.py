@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_ext.model.columns import columns_of
+from spark_ext.model.column_mapping import columns_of
 from spark_ext.model.schema import Path, Schema, lower
 
 

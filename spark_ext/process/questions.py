@@ -11,7 +11,7 @@ from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_
 from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.removal.copy_plan import copy_plan, purge_plan
-from spark_ext.removal.rewrite_reasons import is_free
+from spark_ext.removal.reasons import is_free
 from spark_ext.rules import next_metadata
 from spark_ext.rules.name_warning import name_warning
 from spark_ext.wire import messages as wire

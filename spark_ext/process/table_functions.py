@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError
-from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
-from spark_ext.history.status import status
 from spark_ext.log.actions import Commit, TableLog
+from spark_ext.log.history import ColumnEvent, ColumnVersions, column_history, status
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -24,12 +23,11 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.dropped import ColumnVerdict, DroppedPlace
-from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.metadata import ColumnChange, FlagChange, HistoryRow, StatusRow, TableMetadata
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
-from spark_ext.model.status import ColumnChange, FlagChange, HistoryRow, StatusRow
+from spark_ext.removal.row import SurveyedTable, surveyed
 from spark_ext.removal.stages import RemovalStage, stages
-from spark_ext.removal.survey import SurveyedTable, surveyed
 from spark_ext.wire.failures import described
 from spark_ext.wire.logs import parse_folder, parse_log, parse_table_and_log
 from spark_ext.wire.messages import parse_table_facts

@@ -7,8 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
-from spark_ext.model.column_mapping import column_id, mode_of, physical_name
-from spark_ext.model.columns import columns_of
+from spark_ext.model.column_mapping import (
+    check_mapped,
+    column_id,
+    columns_of,
+    mode_of,
+    physical_name,
+)
 from spark_ext.model.keys import (
     ALIGNING,
     CHANGE_FEED_COLUMNS,
@@ -17,7 +22,6 @@ from spark_ext.model.keys import (
     ROW_TRACKING_ENABLED,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_mapped
 from spark_ext.model.schema import DataType, Field, Path, lower
 
 ColumnPlan = dict[str, Any]

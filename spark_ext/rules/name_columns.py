@@ -15,9 +15,8 @@ from spark_ext.model.column_mapping import (
     with_physical_name,
 )
 from spark_ext.model.keys import INTERNAL_COLUMNS
-from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.model.metadata import CommitContext, TableMetadata, flag
 from spark_ext.model.schema import Field, Path, Schema, differing, map_fields, walk
-from spark_ext.model.usage import flag
 from spark_ext.rules.situation import is_tracked
 
 

@@ -13,9 +13,8 @@ from spark_ext.model.column_mapping import (
     nested_column_ids,
     physical_name,
 )
-from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.model.metadata import CommitContext, TableMetadata, flag, with_flag
 from spark_ext.model.schema import Path, Schema, differing, walk
-from spark_ext.model.usage import flag, with_flag
 from spark_ext.rules.situation import arrives_mapped, existed, is_tracked
 
 _Identity = tuple[Path, int]

@@ -11,8 +11,7 @@ from spark_ext.model.keys import (
     IGNORE_PROTOCOL_DEFAULTS,
     MAX_COLUMN_ID,
 )
-from spark_ext.model.metadata import CommitContext, TableMetadata
-from spark_ext.model.usage import flag, with_flag
+from spark_ext.model.metadata import CommitContext, TableMetadata, flag, with_flag
 from spark_ext.rules.refuse_iceberg_compat_v1 import demands_iceberg_names
 from spark_ext.rules.situation import (
     arrives_mapped,

@@ -29,7 +29,7 @@ from spark_ext.model.dropped import (
     LiveColumn,
 )
 from spark_ext.model.schema import path_of
-from spark_ext.removal.survey import SurveyedTable
+from spark_ext.removal.row import SurveyedTable
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
 from spark_ext.tables.find import Place, chosen_tables, text_of
 from spark_ext.tables.options import Options

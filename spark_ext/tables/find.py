@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from spark_ext.removal.reasons import EARLIER_STAGE, reason_in_words, what_to_do
+from spark_ext.removal.row import ObstacleSum, SurveyedTable, SurveySums, sums
 from spark_ext.removal.stages import BLOCKED, COPY, METADATA, REWRITE, STAGES, UNMAPPED
-from spark_ext.removal.survey import SurveyedTable
-from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, sums
-from spark_ext.show.states import size
-from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, error_in_words
+from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, error_in_words, size
 from spark_ext.tables.options import Chosen, Options
 from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, shown
 from spark_ext.tables.sql import (

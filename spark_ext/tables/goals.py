@@ -38,6 +38,7 @@ from spark_ext.removal.reasons import (
     reason_in_words,
     what_to_do,
 )
+from spark_ext.removal.row import Obstacle, SurveyedTable
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
     COPY,
@@ -55,7 +56,6 @@ from spark_ext.removal.stages import (
     unmapping_statement,
     writers_statements,
 )
-from spark_ext.removal.survey import Obstacle, SurveyedTable
 from spark_ext.tables.results import NO_FILES, StatementResult
 
 # What a call does with a table.

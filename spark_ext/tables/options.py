@@ -11,7 +11,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypedDict
 
-from spark_ext.removal.survey import SurveyedTable
+from spark_ext.removal.row import SurveyedTable
 from spark_ext.tables.goals import Plan
 from spark_ext.tables.progress import LakehouseProgress, shown
 from spark_ext.tables.results import BYTES, ERRORS, TIME

@@ -17,8 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.removal.stages import METADATA
-from spark_ext.show.states import size
-from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, cell, error_in_words
+from spark_ext.show.tables import (
+    Cases,
+    Facts,
+    Lines,
+    ManyTables,
+    Part,
+    Table,
+    cell,
+    error_in_words,
+    size,
+)
 from spark_ext.tables.goals import CHEAPEST_FIRST
 from spark_ext.tables.results import (
     BLOCKED,

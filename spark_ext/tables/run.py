@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from spark_ext.model.keys import MODE_NONE
 from spark_ext.removal.reasons import CONFLICT
+from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import NOTHING
-from spark_ext.removal.survey import SurveyedTable
 from spark_ext.tables import results
 from spark_ext.tables.goals import (
     BLOCKED,

@@ -25,11 +25,11 @@ from spark_ext.model.keys import (
     DEFAULT_TRUNCATE_HISTORY_RETENTION,
     REMOVAL,
     REMOVAL_COPY,
+    REMOVE_COLUMN_MAPPING,
     TRUNCATE_HISTORY_RETENTION,
 )
 from spark_ext.model.metadata import FileCount
-from spark_ext.model.operations import REMOVE_COLUMN_MAPPING
-from spark_ext.removal.survey import SurveyedTable
+from spark_ext.removal.row import SurveyedTable
 from spark_ext.tables.progress import Progress, reported
 from spark_ext.wire.rows import of_row
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.dropped import Asked
-from spark_ext.model.metadata import FileCount
-from spark_ext.model.usage import parsed_flag
+from spark_ext.model.metadata import FileCount, parsed_flag
 from spark_ext.removal.stages import (
     NOTHING,
     STAGES,

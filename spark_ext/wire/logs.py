@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log import actions
-from spark_ext.log.actions import Commit, Summary, TableLog
-from spark_ext.log.folder import TableFolder
+from spark_ext.log.actions import Commit, Summary, TableFolder, TableLog
 from spark_ext.log.replay import states
 from spark_ext.model.dropped import Asked, CheckedTable
 from spark_ext.model.metadata import TableMetadata

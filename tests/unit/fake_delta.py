@@ -12,6 +12,7 @@ from typing import Any
 
 from spark_ext.model.column_mapping import (
     column_id,
+    drop_column_mapping_metadata,
     find_max_column_id,
     has_column_id,
     has_physical_name,
@@ -26,7 +27,6 @@ from spark_ext.model.keys import (
     PHYSICAL_NAME,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from spark_ext.model.schema import Field, Path, map_fields, walk
 
 

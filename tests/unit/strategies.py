@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from spark_ext.model.column_mapping import (
     column_id,
+    drop_column_mapping_metadata,
     find_max_column_id,
     max_column_id,
 )
@@ -27,7 +28,6 @@ from spark_ext.model.keys import (
     PHYSICAL_NAME,
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
-from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
 from tests.unit import fake_delta
 from tests.unit.tables import TRACKED, commit, without

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
-from spark_ext.history.status import status
 from spark_ext.log.actions import LoggedMetadata, TableLog, commit
+from spark_ext.log.history import ColumnEvent, ColumnVersions, column_history, status
 from spark_ext.log.replay import states
 from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, FEATURE_NAME, PHYSICAL_NAME
 from spark_ext.model.metadata import TableMetadata

@@ -20,6 +20,7 @@ from spark_ext.column_mapping import Protocol
 from spark_ext.errors import UnsupportedModeError
 from spark_ext.model.column_mapping import (
     column_id,
+    drop_column_mapping_metadata,
     has_column_id,
     has_physical_name,
     physical_name,
@@ -30,7 +31,6 @@ from spark_ext.model.keys import (
     COLUMN_MAPPING_MODE,
     NESTED_COLUMN_IDS,
 )
-from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from tests.unit.tables import columns, struct
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})

@@ -11,8 +11,15 @@ import pytest
 from spark_ext.erasure.file_columns import FileColumns, internal_names
 from spark_ext.erasure.find import column_verdict
 from spark_ext.erasure.moment import ErasureStart, erasure_start
-from spark_ext.log.actions import LIVE, REMOVED, FileGroup, ParquetColumn, TableLog
-from spark_ext.log.folder import Moment, TableFolder
+from spark_ext.log.actions import (
+    LIVE,
+    REMOVED,
+    FileGroup,
+    Moment,
+    ParquetColumn,
+    TableFolder,
+    TableLog,
+)
 from spark_ext.log.replay import states
 from spark_ext.model.dropped import Asked, CheckedTable, ColumnVerdict, LiveColumn
 from spark_ext.model.metadata import FileCount

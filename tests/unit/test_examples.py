@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spark_ext.auditing import CHECKS
-from spark_ext.model.usage import flag
+from spark_ext.model.metadata import flag
 from spark_ext.rules import RULES
 from tests.unit import audited_logs, tables
 

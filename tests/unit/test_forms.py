@@ -26,6 +26,7 @@ from spark_ext import (
 from spark_ext.auditing.findings import DAMAGE, RISK
 from spark_ext.model.dropped import VERDICTS
 from spark_ext.model.metadata import FileCount, TableFacts
+from spark_ext.removal.row import sums
 from spark_ext.removal.stages import (
     BLOCKED,
     COPY,
@@ -35,9 +36,7 @@ from spark_ext.removal.stages import (
     REWRITE,
     stages,
 )
-from spark_ext.removal.survey_sums import sums
-from spark_ext.show.states import STATES
-from spark_ext.show.tables import Rendered
+from spark_ext.show.tables import STATES, Rendered
 from spark_ext.tables.results import OUTCOMES, RemovalStages, StatementResult
 from tests.unit.tables import protocol, table
 

@@ -13,8 +13,7 @@ import pytest
 
 from spark_ext.erasure.moment import ErasureStart
 from spark_ext.errors import MalformedMessageError
-from spark_ext.log.actions import FileGroup, ParquetColumn
-from spark_ext.log.folder import Moment
+from spark_ext.log.actions import FileGroup, Moment, ParquetColumn
 from spark_ext.model.keys import ALIGNING
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.process import questions

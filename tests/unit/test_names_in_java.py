@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_ext.log import actions
-from spark_ext.model import keys, operations
+from spark_ext.model import keys
 
 JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext"
 OPERATION = r'"([A-Z]+(?: [A-Z]+)*)"'
@@ -35,7 +35,7 @@ REPLACING = {
         (
             "log/TableReading.java",
             OPERATION,
-            {operations.RESTORE, operations.CLONE, operations.CONVERT},
+            {keys.RESTORE, keys.CLONE, keys.CONVERT},
         ),
         (
             "log/FileGroups.java",
@@ -51,7 +51,7 @@ def test_names_of_java_are_those_of_python(file: str, pattern: str, named: set[s
 
 
 def test_name_history_knows_the_operations_of_python() -> None:
-    named = {operations.CLONE, operations.RESTORE, operations.REMOVE_COLUMN_MAPPING} | REPLACING
+    named = {keys.CLONE, keys.RESTORE, keys.REMOVE_COLUMN_MAPPING} | REPLACING
     assert named <= set(re.findall(OPERATION, (JAVA / "stale/NameHistory.java").read_text()))
 
 

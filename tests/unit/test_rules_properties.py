@@ -9,17 +9,15 @@ from dataclasses import replace
 from hypothesis import given
 
 from spark_ext.model.column_mapping import (
+    check_column_id_and_physical_name_assignments,
     column_id,
+    drop_column_mapping_metadata,
     has_column_id,
     is_mapped,
     physical_name,
 )
 from spark_ext.model.keys import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import (
-    check_column_id_and_physical_name_assignments,
-    drop_column_mapping_metadata,
-)
 from spark_ext.model.schema import Schema, walk
 from spark_ext.rules import next_metadata
 from tests.unit import strategies

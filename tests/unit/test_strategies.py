@@ -8,9 +8,12 @@ from typing import Any
 
 from hypothesis import given
 
-from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
+from spark_ext.model.column_mapping import (
+    check_column_id_and_physical_name_assignments,
+    is_mapped,
+    schema_has_column_mapping_metadata,
+)
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_column_id_and_physical_name_assignments
 from spark_ext.model.schema import Schema, walk
 from tests.unit import strategies
 

@@ -21,7 +21,7 @@ from spark_ext.cli.survey import as_json_lines
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
-from spark_ext.removal.survey_sums import sums
+from spark_ext.removal.row import sums
 from tests.unit.connect import ConnectSession
 from tests.unit.tables import table, wire_facts, wire_protocol
 

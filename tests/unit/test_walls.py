@@ -33,9 +33,8 @@ ROOMS: Mapping[str, set[str]] = {
     "column_mapping": {"model", "rules"},
     "removal": {"errors", "model"},
     "log": {"model"},
-    "history": {"log", "model"},
     "auditing": {"log", "model"},
-    "erasure": {"history", "log", "model"},
+    "erasure": {"log", "model"},
     "wire": {"errors", "model", "log"},
     "process": {
         "errors",
@@ -43,7 +42,6 @@ ROOMS: Mapping[str, set[str]] = {
         "rules",
         "removal",
         "log",
-        "history",
         "auditing",
         "erasure",
         "wire",

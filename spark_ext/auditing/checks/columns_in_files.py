@@ -9,11 +9,10 @@ from spark_ext.auditing.check import MISLEADING, WRONG_ROWS, Problem, check, gro
 from spark_ext.auditing.checks.data_files import lacks_field_ids
 from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import FileGroup, TableLog
-from spark_ext.log.known_names import KnownNames
+from spark_ext.log.history import KnownNames
 from spark_ext.log.replay import State
-from spark_ext.model.keys import MODE_ID
+from spark_ext.model.keys import MODE_ID, RESTORE
 from spark_ext.model.misleading_names import misleading_names
-from spark_ext.model.operations import RESTORE
 from spark_ext.model.schema import (
     CHILDREN,
     EMPTY_SCHEMA,

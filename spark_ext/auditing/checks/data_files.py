@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from spark_ext.auditing.check import MISLEADING, NEXT_CHANGE, WRONG_ROWS, Problem, check, grouped
 from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import MISSING, FileGroup, TableLog
-from spark_ext.log.known_names import KnownNames
+from spark_ext.log.history import KnownNames
 from spark_ext.log.replay import State
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.schema import Path, lower

@@ -9,7 +9,7 @@ from itertools import pairwise
 from spark_ext.auditing.check import NEXT_CHANGE, Problem, check, is_below, state_check
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State
-from spark_ext.model.columns import Column
+from spark_ext.model.column_mapping import Column
 from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
 from spark_ext.model.schema import Path, quoted
 

@@ -18,7 +18,7 @@ from spark_ext.auditing.check import (
 )
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State
-from spark_ext.model.columns import Column
+from spark_ext.model.column_mapping import Column
 from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.schema import Path, lower
 

@@ -10,10 +10,10 @@ from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
+    Column,
     field_metadata,
     satisfy_column_mapping_protocol,
 )
-from spark_ext.model.columns import Column
 from spark_ext.model.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_MODE,

@@ -48,7 +48,7 @@ record LogFile(
           new Form("", Kind.OTHER, VERSION + "\\." + VERSION + "\\.compacted\\.json"),
           new Form("", Kind.OTHER, "_last_checkpoint|_last_vacuum_info"));
 
-  /** The purpose of a file. {@code spark_ext/log/folder.py} has the same names. */
+  /** The purpose of a file. {@code spark_ext/log/actions.py} has the same names. */
   enum Kind {
     COMMIT,
     CHECKPOINT,

@@ -4,7 +4,7 @@ package sparkext.log;
 import java.util.List;
 
 /**
- * A table's folder, as seen from a moment. {@code TableFolder} of {@code spark_ext/log/folder.py}
+ * A table's folder, as seen from a moment. {@code TableFolder} of {@code spark_ext/log/actions.py}
  * documents each component.
  *
  * @param log the log, with the files outside of {@code _delta_log}

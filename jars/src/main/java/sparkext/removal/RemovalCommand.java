@@ -23,7 +23,7 @@ import sparkext.wire.CountedFiles.Count;
  * Replaces the rewrite of Delta's command to remove column mapping by byte copies, or by a
  * metadata-only commit if no file needs a copy.
  *
- * <p>{@code spark_ext/removal/rewrite_reasons.py} decides whether files need copies, and {@code
+ * <p>{@code spark_ext/removal/reasons.py} decides whether files need copies, and {@code
  * copy_plan.py} which columns are kept. Concurrent writers fail as they do beside Delta's command.
  *
  * <p>Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, {@code run}.

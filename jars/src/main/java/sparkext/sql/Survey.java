@@ -23,7 +23,7 @@ import sparkext.wire.Question.AskedTable;
 import sparkext.wire.Relation;
 
 /**
- * Reads many tables for the costs of removing column mapping. {@code spark_ext/removal/survey.py}
+ * Reads many tables for the costs of removing column mapping. {@code spark_ext/removal/row.py}
  * makes the rows.
  */
 final class Survey {

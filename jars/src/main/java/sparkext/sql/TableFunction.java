@@ -216,13 +216,13 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new FoundTables(NAMED_TABLE, table.relations(), () -> named(table));
   }
 
-  /** Answers {@code spark_ext/lakehouse/lookups.py}, which looks for copies of a killed driver. */
+  /** Answers {@code spark_ext/tables/sql.py}, which looks for copies of a killed driver. */
   private static FoundTables copies(SparkSession session, String name, Object none) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(COPIES, table.relations(), () -> copies(session, table));
   }
 
-  /** Answers {@code spark_ext/api/statements.py}, which looks for the commits of a statement. */
+  /** Answers {@code spark_ext/tables/sql.py}, which looks for the commits of a statement. */
   private static FoundTables commits(SparkSession session, String name, Object version) {
     NamedTable table = NamedTable.byName(session, name);
     return new FoundTables(

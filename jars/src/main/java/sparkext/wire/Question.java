@@ -53,7 +53,7 @@ public sealed interface Question {
   }
 
   /**
-   * A table's folder; {@code TableFolder} of {@code spark_ext/log/folder.py} documents each
+   * A table's folder; {@code TableFolder} of {@code spark_ext/log/actions.py} documents each
    * component.
    */
   record Folder(

@@ -13,7 +13,7 @@ from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process import questions
 from spark_ext.process.questions import ask
-from spark_ext.removal.rewrite_reasons import RewriteReason, rewrite_reasons
+from spark_ext.removal.reasons import RewriteReason, rewrite_reasons
 from tests.unit.tables import TRACKED, protocol, table, wire, wire_protocol, without
 
 NAMES_AGREE: dict[str, Any] = {
