@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_ext.errors import ReservedColumnNameError
@@ -28,7 +28,7 @@ from spark_ext.model.keys import (
     TRUNCATE_HISTORY_RETENTION,
 )
 from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata, flag
-from spark_ext.model.schema import Path, quoted, walk
+from spark_ext.model.schema import quoted, walk
 
 NOT_TRACKED = "NOT_TRACKED"
 HAS_DROPPED_OR_RENAMED = "HAS_DROPPED_OR_RENAMED"
@@ -37,21 +37,36 @@ FILES_READ_BY_ID = "FILES_READ_BY_ID"
 
 
 @dataclass(frozen=True)
-class RewriteReason:
-    """A reason why a removal of column mapping has to change files.
+class Reason:
+    """A reason for the cost of a removal stage.
 
     Args:
-        reason: `NOT_TRACKED`, `HAS_DROPPED_OR_RENAMED`, `PHYSICAL_NAME_DIFFERS`, or
-            `FILES_READ_BY_ID`: in mode `id`, files may have any names, so footers have to be read.
-            If all names are right, no file is copied.
-        column: The logical path of the column for `PHYSICAL_NAME_DIFFERS`, else empty.
+        reason: `NOT_TRACKED`, `HAS_DROPPED_OR_RENAMED`, `PHYSICAL_NAME_DIFFERS`,
+            `FILES_READ_BY_ID` (in mode `id`, files may have any names, so footers have to be
+            read), `CATALOG_MANAGED` (the catalog that manages the
+            table may refuse to rename columns), `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
+            `MAPPING_METADATA_LEFT` (a statement set only the mode; if names differ, older versions
+            have the values), `OTHER_FEATURE`, `OTHER_SESSIONS` (sessions without spark-ext may
+            write with stale plans), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
+            `RETENTION_PERIOD`.
+        name: The column's path, quoted for SQL, the feature, or the stage; None if the reason
+            concerns the whole table.
+        detail: The column's physical name, its invalid characters, its reserved name, the
+            version, the setting, the period, or the property that enables the feature if Delta can
+            disable the feature and not drop it.
     """
 
     reason: str
-    column: Path = ()
+    name: str | None = None
+    detail: str | None = None
+
+    @property
+    def is_never_dropped(self) -> bool:
+        """Returns whether only a new table lacks the feature: Delta drops it from no table."""
+        return self.reason == OTHER_FEATURE and not self.detail and self.name in NEED_COLUMN_MAPPING
 
 
-def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason, ...]:
+def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Reason, ...]:
     """Returns the reasons to change files; if empty, a removal is metadata only.
 
     The rule checks the flag and the names. A false flag does not prove that names are equal (CREATE
@@ -68,15 +83,13 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Rewrit
         ()
     """
     if not protocol.has_writer_feature(FEATURE_NAME):
-        return (RewriteReason(NOT_TRACKED),)
-    reasons = []
+        return (Reason(NOT_TRACKED),)
+    reasons: list[Reason] = []
     if flag(table) is not False:
-        reasons.append(RewriteReason(HAS_DROPPED_OR_RENAMED))
-    for path, field in walk(table.schema):
-        if physical_name(field) != field["name"]:
-            reasons.append(RewriteReason(PHYSICAL_NAME_DIFFERS, path))
+        reasons.append(Reason(HAS_DROPPED_OR_RENAMED))
+    reasons += hidden_columns(table)
     if not reasons and mode_of(table.configuration) == MODE_ID:
-        reasons.append(RewriteReason(FILES_READ_BY_ID))
+        reasons.append(Reason(FILES_READ_BY_ID))
     return tuple(reasons)
 
 
@@ -152,34 +165,6 @@ _OF_FILES = {
 }
 
 
-@dataclass(frozen=True)
-class Reason:
-    """A reason for the cost of a removal stage.
-
-    Args:
-        reason: A reason of `RewriteReason`, or `CATALOG_MANAGED` (the catalog that manages the
-            table may refuse to rename columns), `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
-            `MAPPING_METADATA_LEFT` (a statement set only the mode; if names differ, older versions
-            have the values), `OTHER_FEATURE`, `OTHER_SESSIONS` (sessions without spark-ext may
-            write with stale plans), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
-            `RETENTION_PERIOD`.
-        name: The column's path, quoted for SQL, the feature, or the stage; None if the reason
-            concerns the whole table.
-        detail: The column's physical name, its invalid characters, its reserved name, the
-            version, the setting, the period, or the property that enables the feature if Delta can
-            disable the feature and not drop it.
-    """
-
-    reason: str
-    name: str | None = None
-    detail: str | None = None
-
-    @property
-    def is_never_dropped(self) -> bool:
-        """Returns whether only a new table lacks the feature: Delta drops it from no table."""
-        return self.reason == OTHER_FEATURE and not self.detail and self.name in NEED_COLUMN_MAPPING
-
-
 def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Returns the reasons of a blocked stage, without the reasons for copies or rewrites."""
     return tuple(why for why in reasons if why.reason not in _OF_FILES)
@@ -206,25 +191,16 @@ def reason_in_words(why: Reason) -> str:
 
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
     """Yields the reasons why a removal is not metadata only."""
-    physical_names = _physical_names(facts.table)
-    for why in rewrite_reasons(table=facts.table, protocol=facts.protocol):
-        if why.column:
-            yield Reason(why.reason, quoted(why.column), physical_names[why.column])
-        else:
-            yield Reason(why.reason)
+    yield from rewrite_reasons(table=facts.table, protocol=facts.protocol)
     if facts.removal == REMOVAL_REWRITE:
         yield Reason(REMOVAL_SETTING, detail=facts.removal)
 
 
 def hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
     """Yields the columns whose physical name differs from the logical name."""
-    for path, name in _physical_names(metadata).items():
-        if name != path[-1]:
-            yield Reason(PHYSICAL_NAME_DIFFERS, quoted(path), name)
-
-
-def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
-    return {path: physical_name(field) for path, field in walk(metadata.schema)}
+    for path, field in walk(metadata.schema):
+        if physical_name(field) != field["name"]:
+            yield Reason(PHYSICAL_NAME_DIFFERS, quoted(path), physical_name(field))
 
 
 def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:

@@ -13,7 +13,7 @@ from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process import questions
 from spark_ext.process.questions import ask
-from spark_ext.removal.reasons import RewriteReason, rewrite_reasons
+from spark_ext.removal.reasons import Reason, rewrite_reasons
 from tests.unit.tables import TRACKED, protocol, table, wire, wire_protocol, without
 
 NAMES_AGREE: dict[str, Any] = {
@@ -24,7 +24,7 @@ NAMES_AGREE: dict[str, Any] = {
 }
 
 
-def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[RewriteReason]:
+def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[Reason]:
     found = rewrite_reasons(table=metadata, protocol=protocol(features))
     assert answer(metadata, features)["free"] is not bool(found)
     return list(found)
@@ -44,8 +44,8 @@ def test_removal_is_metadata_only_when_the_flag_is_false_and_all_names_agree() -
 def test_mode_id_requires_reading_footers_unless_another_reason_exists() -> None:
     by_id = table(NAMES_AGREE, "id", "false")
 
-    assert reasons(by_id) == [RewriteReason("FILES_READ_BY_ID")]
-    assert reasons(table(NAMES_AGREE, "ID", "true")) == [RewriteReason("HAS_DROPPED_OR_RENAMED")]
+    assert reasons(by_id) == [Reason("FILES_READ_BY_ID")]
+    assert reasons(table(NAMES_AGREE, "ID", "true")) == [Reason("HAS_DROPPED_OR_RENAMED")]
 
 
 def test_removal_is_metadata_only_when_the_table_is_unmapped() -> None:
@@ -55,30 +55,30 @@ def test_removal_is_metadata_only_when_the_table_is_unmapped() -> None:
 def test_removal_of_an_untracked_table_is_not_metadata_only() -> None:
     untracked = table(NAMES_AGREE, "name", "false")
 
-    assert reasons(untracked, ("columnMapping",)) == [RewriteReason("NOT_TRACKED")]
+    assert reasons(untracked, ("columnMapping",)) == [Reason("NOT_TRACKED")]
 
 
 @pytest.mark.parametrize("flag", ["true", "TRUE", "perhaps", "", None])
 def test_removal_is_not_metadata_only_when_the_flag_is_not_false(flag: str | None) -> None:
-    expected = [RewriteReason("HAS_DROPPED_OR_RENAMED")]
+    expected = [Reason("HAS_DROPPED_OR_RENAMED")]
 
     assert reasons(table(NAMES_AGREE, "name", flag)) == expected
 
 
 @pytest.mark.parametrize(
-    ("columns", "path"),
+    ("columns", "path", "physical_name"),
     [
-        ({"a": "1 b"}, ("a",)),
-        ({"A": "1 a"}, ("A",)),
-        ({"s": {"column": "1 s", "struct": {"x": "2 y"}}}, ("s", "x")),
-        ({"l": {"column": "1 l", "array": {"x": "2 y"}}}, ("l", "element", "x")),
-        ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ("m", "value", "x")),
+        ({"a": "1 b"}, "a", "b"),
+        ({"A": "1 a"}, "A", "a"),
+        ({"s": {"column": "1 s", "struct": {"x": "2 y"}}}, "s.x", "y"),
+        ({"l": {"column": "1 l", "array": {"x": "2 y"}}}, "l.element.x", "y"),
+        ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, "m.value.x", "y"),
     ],
 )
 def test_removal_is_not_metadata_only_when_a_name_differs(
-    columns: dict[str, Any], path: tuple[str, ...]
+    columns: dict[str, Any], path: str, physical_name: str
 ) -> None:
-    expected = [RewriteReason("PHYSICAL_NAME_DIFFERS", path)]
+    expected = [Reason("PHYSICAL_NAME_DIFFERS", path, physical_name)]
 
     assert reasons(table(columns, "name", "false")) == expected
 
