@@ -7,16 +7,21 @@ import argparse
 from typing import TYPE_CHECKING
 
 from spark_ext.cli.command import Command
-from spark_ext.cli.tables import add_tables, exit_code
+from spark_ext.cli.output import print_error, standard_output
+from spark_ext.cli.session import error_text, own_session
+from spark_ext.wire.rows import json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_ext.tables.audit import AuditResult
+SOUND, FINDINGS, FAILED = 0, 1, 2
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_tables(parser, "finding")
+    parser.add_argument(
+        "tables", nargs="+", metavar="TABLE_OR_PATH", help="a text with a slash is a path"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each finding")
     parser.add_argument(
         "--sample",
         type=_count,
@@ -29,17 +34,26 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    """Audits every table, prints the findings, and returns the exit code."""
+    """Audits every table that can be read, prints the findings, and returns the exit code."""
+    try:
+        with own_session(chosen.command) as spark:
+            return max([_code(spark, table, chosen) for table in chosen.tables])
+    except Exception as error:  # the session did not start or end, or standard output failed
+        print_error(error_text(error))
+        return FAILED
 
-    def read(spark: SparkSession, table: str) -> AuditResult:
-        from spark_ext.tables.audit import audit
 
-        return audit(spark, table, sample=chosen.sample)
+def _code(spark: SparkSession, table: str, chosen: argparse.Namespace) -> int:
+    from spark_ext.tables.audit import audit
 
-    def is_sound(result: AuditResult) -> bool:
-        return not (result.findings if chosen.strict else result.num_damages)
-
-    return exit_code(chosen, read, is_sound)
+    try:
+        found = audit(spark, table, sample=chosen.sample)
+    except Exception as error:  # from Spark, Java or a storage
+        print_error(error_text(error))
+        return FAILED
+    with standard_output() as out:
+        out.writelines(json_lines(found.as_objects()) if chosen.json else f"{found!r}\n\n")
+    return FINDINGS if (found.findings if chosen.strict else found.num_damages) else SOUND
 
 
 def _count(text: str) -> int:
