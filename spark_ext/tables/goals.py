@@ -148,25 +148,29 @@ class Begun:
         return [each.statement for each in self.done]
 
 
-class Goal(Protocol):
-    """Defines the goal of a call for each table."""
+class Goal:
+    """The goal of a call for each table."""
 
     @property
     def words(self) -> str:
         """Returns the goal for people."""
+        raise NotImplementedError
 
     def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
         """Returns what remains after the statements that this call has run."""
+        raise NotImplementedError
 
     def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
         """Returns whether the statements that ran may run once more."""
+        return False
 
     def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
-        """Returns the error for a first statement that remains although it has run."""
+        """Returns the error of a call for one table if another writer undid a statement."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Removal:
+class Removal(Goal):
     """Removes column mapping up to a stage.
 
     Args:
@@ -196,10 +200,6 @@ class Removal:
         statements = (each for stage in left for each in _of_stage(row, stage))
         return Plan(row, tuple(statements), tuple(left.values()))
 
-    def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
-        """Returns False."""
-        return False
-
     def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
         """Returns the error: another writer undid the stage."""
         stage = next(each for each in STAGES if getattr(plan.row, each) != NOTHING)
@@ -215,7 +215,7 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(Goal):
     """Makes every physical name equal to the logical name, and keeps column mapping.
 
     A removal of column mapping renames the columns in the files. The table is tracked at the latest
@@ -278,7 +278,7 @@ class Alignment:
 
 
 @dataclass(frozen=True)
-class Tracking:
+class Tracking(Goal):
     """Adds or drops usage tracking.
 
     Args:
@@ -299,14 +299,6 @@ class Tracking:
         statement = set_statement(row.table, TRACKED) if self.wanted else drop_statement(row.table)
         return Plan(row, (statement,), (METADATA,))
 
-    def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
-        """Returns False."""
-        return False
-
-    def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
-        """Returns the error: another writer undid the statement."""
-        return AlignmentConflictError(table=plan.row.table, statement=plan.statements[0])
-
 
 class Target(Protocol):
     """A table that statements run on."""
@@ -321,7 +313,7 @@ class Target(Protocol):
         """Returns the counts of the newest removal after a version, by name."""
 
 
-def reach(goal: Goal, table: Target, begun: Begun) -> Plan:
+def run_remaining(goal: Goal, table: Target, begun: Begun) -> Plan:
     """Runs the first remaining statement and reads the table again, until none remains.
 
     Args:
@@ -331,10 +323,10 @@ def reach(goal: Goal, table: Target, begun: Begun) -> Plan:
 
     Returns:
         The last plan, with the table as it is now. A statement remains only if it waits for Delta's
-        retention period.
+        retention period, or if another writer undid it.
 
     Raises:
-        SparkExtError: The refusal of the goal, or its error for a conflict with another writer.
+        SparkExtError: The refusal of the goal.
     """
     ran: set[str] = set()
     has_started_over = False
@@ -344,13 +336,28 @@ def reach(goal: Goal, table: Target, begun: Begun) -> Plan:
             ran, has_started_over = set(), True
         statement = plan.statements[0]
         if statement in ran and not plan.again:
-            if begun.done[-1].waits:
-                return plan
-            raise goal.conflict(plan, begun)
+            return plan
         ran.add(statement)
         plan = _after(statement, plan, goal, table, begun)
     if plan.refusal is not None:
         raise plan.refusal
+    return plan
+
+
+def is_undone(plan: Plan, begun: Begun) -> bool:
+    """Returns whether another writer undid a statement, by the last plan of a call."""
+    return bool(plan.statements) and not begun.done[-1].waits
+
+
+def reach(goal: Goal, table: Target, begun: Begun) -> Plan:
+    """Runs the remaining statements of one table, as `run_remaining`.
+
+    Raises:
+        SparkExtError: As `run_remaining`, or the goal's error if another writer undid a statement.
+    """
+    plan = run_remaining(goal, table, begun)
+    if is_undone(plan, begun):
+        raise goal.conflict(plan, begun)
     return plan
 
 

@@ -25,7 +25,8 @@ from spark_ext.tables.goals import (
     Begun,
     Goal,
     Plan,
-    reach,
+    is_undone,
+    run_remaining,
 )
 from spark_ext.tables.options import Budget
 from spark_ext.tables.progress import RUNNING, LakehouseProgress, Progress, Reporter
@@ -306,20 +307,19 @@ class Running:
         watch = self._watch if self.plan.files.size_in_bytes else None
         statements = Statements(self.spark, name, watch, before=self._require_running)
         row = replace(self.plan.row, table=statements.sql_name)
-        conflicts = 0
-        while True:
+        for conflicts in range(_MAX_CONFLICTS + 1):
+            begun = Begun(row, self._done)
             try:
-                plan = reach(self.goal, statements, Begun(row, self._done))
-                self._after = replace(plan.row, table=name)
-                return
+                plan = run_remaining(self.goal, statements, begun)
+                row, is_over = plan.row, not is_undone(plan, begun)
             except Exception as error:
-                conflicts += 1
-                if conflicts > _MAX_CONFLICTS or not is_conflict(error):
+                if conflicts == _MAX_CONFLICTS or not is_conflict(error):
                     raise
-            self._require_running()
-            row = statements.read()
-            if self.goal.plan(row).action != RUN:
+                row, is_over = statements.read(), False
+            self._after = replace(row, table=name)
+            if is_over or self.goal.plan(row).action != RUN:
                 return
+            self._require_running()
 
     def _watch(self, progress: Progress) -> None:
         """Keeps the bytes of the files that are done."""

@@ -386,6 +386,19 @@ def test_goal_continues_after_a_conflict_with_another_driver(
     )
 
 
+def test_goal_that_another_writer_undoes_all_the_time_fails_without_an_error(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_reader(monkeypatch, lambda spark, names: [A for _ in names])
+    run = runner(session, rows=(A,))
+
+    run.run()
+
+    result = run.results[A.table]
+    assert (result.outcome, result.reasons, result.error) == ("FAILED", ("CONFLICT",), None)
+    assert {each.statement for each in result.statements} == {*session.statements}
+
+
 # Calls.
 
 
