@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from spark_ext.model.column_mapping import mode_of, physical_name
 from spark_ext.model.former_ids import aligning_mode
@@ -20,8 +19,11 @@ from spark_ext.removal.stages import (
     HISTORY,
     METADATA,
     NOTHING,
+    READERS,
     REWRITE,
     STAGES,
+    UNMAPPED,
+    WRITERS,
     stages,
 )
 
@@ -128,7 +130,7 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
     fields = [field for _, field in walk(metadata.schema)]
     steps = stages(facts)
     aligning = metadata.configuration.get(ALIGNING)
-    costs: dict[str, Any] = {step.stage: step.cost for step in steps}
+    costs = {step.stage: step.cost for step in steps}
     return SurveyedTable(
         table=facts.name,
         mode=mode_of(metadata.configuration),
@@ -138,7 +140,10 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
         num_other_names=sum(physical_name(field) != field["name"] for field in fields),
         num_files=facts.files.num_files,
         size_in_bytes=facts.files.size_in_bytes,
-        **costs,
+        # By name, because a missing stage must be an error.
+        unmapped=costs[UNMAPPED],
+        readers=costs[READERS],
+        writers=costs[WRITERS],
         blocked_by=tuple(
             Obstacle(step.stage, why.reason, why.name, why.detail)
             for step in steps

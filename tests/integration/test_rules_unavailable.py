@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException
 
-from spark_ext.errors import MalformedMessageError
 from tests.support.custom_sessions import our_jar
 from tests.support.delta_table import NAME_MODE, Table
 from tests.support.delta_table import refusal as refused_with
@@ -367,14 +366,14 @@ def test_other_columns_than_a_query_was_analyzed_with_are_refused(
 def test_missing_removal_stage_is_refused(tracked: Table, rules: Callable[..., str]) -> None:
     rules(
         setup="""
-            from spark_ext.process import table_functions
-            every = table_functions.stages
-            table_functions.stages = lambda facts: every(facts)[1:]
+            from spark_ext.removal import row
+            every = row.stages
+            row.stages = lambda facts: every(facts)[1:]
             """
     )
     usage = tracked.usage
 
-    with tracked.no_commit(), pytest.raises(MalformedMessageError):
+    with tracked.no_commit(), refused_with("USAGE_TRACKING_RULE_FAILED"):
         usage.remove_column_mapping(until="writers", progress=None)
 
 
