@@ -346,7 +346,8 @@ def run_remaining(goal: Goal, table: Target, begun: Begun) -> Plan:
 
 def is_undone(plan: Plan, begun: Begun) -> bool:
     """Returns whether another writer undid a statement, by the last plan of a call."""
-    return bool(plan.statements) and not begun.done[-1].waits
+    waiting = {each.statement for each in begun.done if each.waits}
+    return bool(plan.statements) and plan.statements[0] not in waiting
 
 
 def reach(goal: Goal, table: Target, begun: Begun) -> Plan:

@@ -25,6 +25,7 @@ from spark_ext.tables.goals import (
     Begun,
     Goal,
     Plan,
+    Removal,
     is_undone,
     run_remaining,
 )
@@ -193,7 +194,7 @@ def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: Plan) -> str
     # Delta without fast DROP FEATURE waits before the stage `readers` already.
     has_waited = any(each.waits for each in attempt.statements)
     is_waiting = now.only_waits or (has_waited and row.unmapped == NOTHING)
-    if attempt.error is None and is_waiting:
+    if attempt.error is None and isinstance(goal, Removal) and is_waiting:
         return results.WAITING
     return results.FAILED
 
@@ -305,13 +306,18 @@ class Running:
         """Runs the statements that remain; after a conflict, those that remain then."""
         name = self.plan.row.table
         watch = self._watch if self.plan.files.size_in_bytes else None
-        statements = Statements(self.spark, name, watch, before=self._require_running)
+        may_wait = isinstance(self.goal, Removal)
+        statements = Statements(
+            self.spark, name, watch, before=self._require_running, may_wait=may_wait
+        )
         row = replace(self.plan.row, table=statements.sql_name)
         for conflicts in range(_MAX_CONFLICTS + 1):
             begun = Begun(row, self._done)
             try:
                 plan = run_remaining(self.goal, statements, begun)
-                row, is_over = plan.row, not is_undone(plan, begun)
+                # Another copy would exceed the bytes of the plan.
+                row = plan.row
+                is_over = not is_undone(plan, begun) or bool(plan.files.size_in_bytes)
             except Exception as error:
                 if conflicts == _MAX_CONFLICTS or not is_conflict(error):
                     raise

@@ -376,6 +376,7 @@ class Statements:
         name: The full name of the table.
         progress: Called before, while and after each statement runs; None for silence.
         before: Called before each statement; the statement does not run if it raises.
+        may_wait: Whether a statement that Delta requires to run again later is no error.
     """
 
     def __init__(
@@ -385,12 +386,14 @@ class Statements:
         progress: Callable[[Progress], None] | None,
         *,
         before: Callable[[], object] = lambda: None,
+        may_wait: bool = False,
     ) -> None:
         self._spark = spark
         self._name = name
         self.sql_name = sql_name(spark, name)
         self._progress = progress
         self._before = before
+        self._may_wait = may_wait
 
     def read(self) -> SurveyedTable:
         """Returns the row of the table as it is now, with its name for SQL.
@@ -412,9 +415,10 @@ class Statements:
                 run(self._spark, statement)
             except Exception as refusal:
                 condition = condition_of(refusal)
-                if condition not in _WAITS_FOR_RETENTION_PERIOD | _ALREADY_DROPPED:
+                if self._may_wait and condition in _WAITS_FOR_RETENTION_PERIOD:
+                    return True
+                if condition not in _ALREADY_DROPPED:
                     raise
-                return condition in _WAITS_FOR_RETENTION_PERIOD
         return False
 
     def counts_since(self, version: int) -> Mapping[str, FileCount]:

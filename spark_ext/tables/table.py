@@ -324,7 +324,8 @@ class UsageTracking:
         return stages
 
     def _reach(self, goal: Goal, progress: Callable[[Progress], None] | None) -> tuple[Plan, Begun]:
-        table = Statements(self._spark, self._table.name, progress)
+        may_wait = isinstance(goal, Removal)
+        table = Statements(self._spark, self._table.name, progress, may_wait=may_wait)
         begun = Begun(table.read())
         return reach(goal, table, begun), begun
 

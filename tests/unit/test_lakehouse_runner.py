@@ -399,6 +399,22 @@ def test_goal_that_another_writer_undoes_all_the_time_fails_without_an_error(
     assert {each.statement for each in result.statements} == {*session.statements}
 
 
+def test_copy_that_another_writer_undoes_is_not_made_again(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = replace(A, has_dropped_or_renamed=True, unmapped="COPY")
+    set_reader(monkeypatch, lambda spark, names: [copied for _ in names])
+    monkeypatch.setattr(running, "unnamed_copies", lambda *_: None)
+    monkeypatch.setattr(sql.Statements, "counts_since", lambda *_: {})
+    monkeypatch.setattr(sql.Statements, "run", lambda self, text: bool(self._spark.sql(text)))
+    run = runner(session, rows=(copied,))
+
+    run.run()
+
+    assert (run.results[A.table].outcome, run.results[A.table].reasons) == ("FAILED", ("CONFLICT",))
+    assert [text.split()[0] for text in session.statements if "ALTER" in text] == ["ALTER"]
+
+
 # Calls.
 
 

@@ -181,6 +181,13 @@ def test_waiting_stage_is_returned() -> None:
     assert [each.waits for each in begun.done] == [False, True]
 
 
+def test_waiting_stage_is_no_conflict_when_another_writer_tracks_the_table_again() -> None:
+    plan, begun = run_through(PROTECTED, READABLE, PROTECTED, until="writers", waits=True)
+
+    assert begun.statements == [TRUNCATE, DROP_TRACKING]
+    assert plan.statements == (TRUNCATE,)
+
+
 def test_unmapped_and_untracked_table_needs_no_statement() -> None:
     plan, begun = run_through(PLAIN, until="writers")
 

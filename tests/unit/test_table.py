@@ -27,6 +27,7 @@ from spark_ext.removal.reasons import Reason
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import STAGES
 from spark_ext.tables.results import RemovalStages
+from spark_ext.tables.sql import Statements
 from spark_ext.wire.rows import as_row
 from tests.unit.connect import ConnectSession
 
@@ -256,6 +257,14 @@ class TestFailingStatement:
         stages = self.remove_mapping(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
 
         assert not stages[0].reached
+
+    def test_retention_period_is_an_error_of_an_alignment(self) -> None:
+        session = self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD")
+
+        with pytest.raises(AnalysisException) as refused:
+            Statements(session, "t", None).run("ALTER")  # type: ignore[arg-type]
+
+        assert refused.value is session.failure
 
 
 class TestName:
