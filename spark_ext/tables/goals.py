@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from spark_ext.errors import (
@@ -367,15 +367,16 @@ def _after(statement: str, plan: Plan, goal: Goal, table: Target, begun: Begun) 
     before, started = plan.row.version, time.monotonic()
     waits = table.run(statement)
     seconds = time.monotonic() - started
-    row = table.read()
     assert before is not None
+    # If the table cannot be read now, the statement has run anyway.
+    begun.done.append(StatementResult(statement, before, None, seconds, waits))
+    row = table.read()
     assert row.version is not None
     counts: Mapping[str, FileCount] = {}
     if plan.removes_mapping:
         begun.removal = plan
         counts = _counts(plan, row.version - before, lambda: table.counts_since(before))
-    result = StatementResult(statement, before, row.version, seconds, waits, **counts)
-    begun.done.append(result)
+    begun.done[-1] = replace(begun.done[-1], version_after=row.version, **counts)
     return goal.plan(row, begun)
 
 

@@ -30,6 +30,7 @@ class StatementResult:
         statement: The SQL text.
         version_before: The newest version of the table before the statement, from 0.
         version_after: The newest version afterwards. Other writers may have committed in between.
+            None if the table could not be read.
         seconds: The duration in seconds.
         waits: Whether Delta requires a second run after its retention period.
         kept: The files that a removal kept; a metadata-only removal counts no file. None if the
@@ -41,7 +42,7 @@ class StatementResult:
 
     statement: str
     version_before: int
-    version_after: int
+    version_after: int | None
     seconds: float
     waits: bool = False
     kept: FileCount | None = None
@@ -49,8 +50,9 @@ class StatementResult:
     rewritten: FileCount | None = None
 
     def __str__(self) -> str:
+        after = "(unknown)" if self.version_after is None else self.version_after
         parts = [
-            f"{cell(self.statement)}: version {self.version_before} to {self.version_after}",
+            f"{cell(self.statement)}: version {self.version_before} to {after}",
             f"{self.seconds:.1f} s",
             *(["waits for the retention period"] if self.waits else []),
             *counted_in_words(self.kept, self.copied, self.rewritten),

@@ -148,7 +148,7 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
         spark: The session.
         goal: The goal.
         attempt: The run.
-        row: The table's row in the second survey.
+        row: The table's row after the run.
     """
     now = goal.plan(row)
     result = replace(
@@ -276,9 +276,6 @@ class Running:
         )
 
     def _run(self, replan: Callable[[Running, Plan], str | None] | None) -> None:
-        if self.plan.files.size_in_bytes:
-            # Looked up before the run: the folder usually has no copies yet, so no log is read.
-            self._leftovers = unnamed_copies(self.spark, self.plan.row.table)
         if replan is not None:
             # Directly before the statement: commits since then count as those of the statement.
             (row,) = rows_of(self.spark, [self.plan.row.table])  # raises if it is cancelled
@@ -288,18 +285,20 @@ class Running:
             self._refused = replan(self, now)
             if self._refused is not None:
                 return
-        if not self._has_to_wait():
+        if self.plan.files.size_in_bytes:
+            # Looked up before the run: the folder usually has no copies yet, so no log is read.
+            self._leftovers = unnamed_copies(self.spark, self.plan.row.table)
+        if not self._has_to_wait(self.plan):
             self._reach()
 
-    def _has_to_wait(self) -> bool:
+    def _has_to_wait(self, plan: Plan) -> bool:
         """Returns whether the retention period of an untracked table lasts.
 
         Each try of Delta would add a commit.
         """
-        row = self.plan.row
-        if row.tracked or not self.plan.only_waits:
+        if plan.row.tracked or not plan.only_waits:
             return False
-        end = end_of_retention(self.spark, row.table)
+        end = end_of_retention(self.spark, self.plan.row.table)
         return end is not None and datetime.now().astimezone() < end
 
     def _reach(self) -> None:
@@ -323,7 +322,8 @@ class Running:
                     raise
                 row, is_over = statements.read(), False
             self._after = replace(row, table=name)
-            if is_over or self.goal.plan(row).action != RUN:
+            plan = self.goal.plan(row)
+            if is_over or plan.action != RUN or self._has_to_wait(plan):
                 return
             self._require_running()
 
@@ -485,7 +485,7 @@ class Runner:
         return running.attempt(properties, self._replan if reads_again else None)
 
     def _result(self, attempt: Attempt) -> TableResult:
-        """Reads a table again after its run."""
+        """Returns the result of a run, with the table as it is now."""
         plan = attempt.plan
         if attempt.refused is not None:
             return not_begun(plan, attempt.refused)

@@ -217,8 +217,8 @@ class UsageTracking:
 
         Args:
             dry_run: Return the stages, and change nothing.
-            exact: Count the files that are kept, copied and rewritten, by reading their footers in
-                a Spark job; without it, `num_files` is an upper bound.
+            exact: In a dry run, count the files that are kept, copied and rewritten, by reading
+                their footers in a Spark job; without it, `num_files` is an upper bound.
             until: The last stage. `unmapped` sets the mode to none, for readers that ignore column
                 mapping. `readers` drops the feature `columnMapping`, for readers of protocol
                 version 1. `writers` also drops usage tracking and checkpoint protection: Delta
@@ -254,7 +254,7 @@ class UsageTracking:
             if dry_run:
                 return self._stages(exact=exact)
             _, begun = self._reach(Removal(until), progress)
-            stages = self._stages(exact=exact)
+            stages = self._stages(exact=False)
             left = [at for at in range(STAGES.index(until) + 1) if not stages[at].reached]
             if left and begun.done and begun.done[-1].waits:
                 stages[left[0]] = waiting(stages[left[0]])

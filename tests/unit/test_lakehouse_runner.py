@@ -262,6 +262,29 @@ def test_cancelled_reading_before_a_statement_counts_as_cancelled(
     assert session.statements == []
 
 
+def test_statement_before_a_cancelled_reading_is_in_the_report(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupts = Interrupts()
+
+    def rows_of(spark: Session, names: list[str]) -> list[SurveyedTable]:
+        if spark.statements and interrupts.received is None:
+            interrupts.received = signal.SIGINT
+            session.wait_for_cancellation()
+            raise CANCELLATION
+        return [spark.rows[name] for name in names]
+
+    set_reader(monkeypatch, rows_of)
+    run = runner(session, interrupts=interrupts)
+
+    run.run()
+
+    assert outcomes(run) == ["DONE", "NOT_BEGUN"]
+    result = run.results[A.table]
+    assert [each.statement for each in result.statements] == session.statements
+    assert (result.statements[0].version_after, result.version_after) == (None, 6)
+
+
 def test_table_that_runs_when_the_time_is_over_is_cancelled(session: Session) -> None:
     def wait(statement: str) -> None:
         run.budget.max_seconds = 0
@@ -384,6 +407,26 @@ def test_goal_continues_after_a_conflict_with_another_driver(
         outcome,
         *expected[outcome],
     )
+
+
+def test_untracked_table_that_waits_after_a_conflict_gets_no_statement(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = replace(done(A), tracked=False, readers="NOTHING")
+
+    def fail(statement: str) -> None:
+        session.rows[A.table] = waiting
+        raise MetadataChangedException
+
+    session.before = fail
+    end = datetime.now().astimezone() + timedelta(hours=1)
+    monkeypatch.setattr(running, "end_of_retention", lambda *_: end)
+    run = runner(session, goal=Removal("writers"), rows=(replace(A, tracked=False),))
+
+    run.run()
+
+    result = run.results[A.table]
+    assert (result.outcome, result.come_back, len(session.statements)) == ("WAITING", end, 1)
 
 
 def test_goal_that_another_writer_undoes_all_the_time_fails_without_an_error(
