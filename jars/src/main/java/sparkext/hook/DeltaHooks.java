@@ -45,8 +45,8 @@ public final class DeltaHooks {
   /**
    * Weaves every hook and sets the callbacks of the bridge. Later calls do nothing.
    *
-   * <p>All hooks, and all that our classes call, are compared with Delta's and Spark's class files
-   * before the first hook is woven. The bridge has no callbacks until the last hook is woven, so no
+   * <p>All hooks, and on an untested release all that our classes call, are compared with Delta's
+   * and Spark's class files before the first hook is woven. The bridge has no callbacks until the last hook is woven, so no
    * session has only some of the hooks.
    *
    * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
@@ -113,7 +113,9 @@ public final class DeltaHooks {
       HookWeaver weaver = new HookWeaver(classFiles, neighbour.getClassLoader());
       List<DeltaHook> needed = weaver.needed(ALL);
       List<String> mismatches = new ArrayList<>(weaver.mismatches(needed));
-      mismatches.addAll(Linkage.misfits(classFiles));
+      if (!isTested()) {
+        mismatches.addAll(Linkage.misfits(classFiles));
+      }
       if (!mismatches.isEmpty()) {
         throw UsageTrackingErrors.unsupportedDeltaVersion(Versions.delta(), mismatches, null)
             .sneakyThrow();
@@ -134,6 +136,11 @@ public final class DeltaHooks {
         .collect(
             Collectors.toUnmodifiableMap(
                 DeltaHook::key, hook -> call -> hook.callback().apply(HookCall.of(call))));
+  }
+
+  private static boolean isTested() {
+    return Releases.TESTED_SPARKS.contains(Versions.spark())
+        && DeltaRelease.isTested(Versions.delta());
   }
 
   private static void warnIfUntested(String version) {

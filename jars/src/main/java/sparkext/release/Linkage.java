@@ -31,7 +31,8 @@ import net.bytebuddy.pool.TypePool;
  * Looks up the types and members that our classes name, in the jars of this class path.
  *
  * <p>The JVM links a member at its first call. Without this check, a statement could fail at a
- * missing member after some of its work.
+ * missing member after some of its work. Tests check the supported pairs, so a session checks
+ * others only, such as a vendor's build: the check takes seconds.
  */
 public final class Linkage {
   private static final String OURS = "sparkext/UsageTrackingExtension.class";
@@ -204,7 +205,7 @@ public final class Linkage {
         type.getDeclaredMethods()
             .filter(hasDescriptor(member.descriptor()))
             .filter(one -> one.getInternalName().equals(member.name()))) {
-      return method.isStatic() == member.isStatic() && !method.isPrivate();
+      return !method.isPrivate();
     }
     // A subtype does not inherit constructors or private methods.
     return !member.name().equals(MethodDescription.CONSTRUCTOR_INTERNAL_NAME)
@@ -216,7 +217,7 @@ public final class Linkage {
             .getDeclaredFields()
             .filter(named(member.name()).and(hasDescriptor(member.descriptor())))
             .stream()
-            .anyMatch(field -> field.isStatic() == member.isStatic() && !field.isPrivate())
+            .anyMatch(field -> !field.isPrivate())
         || supertypes(type).anyMatch(parent -> isFieldOf(parent, member));
   }
 

@@ -20,8 +20,7 @@ final class Shims {
                   + "DeltaLog.getSnapshotAt (JLscala/Option;Lscala/Option;Z)"
                   + "Lorg/apache/spark/sql/delta/Snapshot;",
               DELTA + "PreDowngradeStatus",
-              "static "
-                  + DELTA
+              DELTA
                   + "PreDowngradeStatus.DID_NOT_PERFORM_CHANGES ()"
                   + "Lorg/apache/spark/sql/delta/PreDowngradeStatus;",
               DELTA + "actions.InMemoryLogReplay.<init> (Lscala/Option;Lscala/Option;)V")
