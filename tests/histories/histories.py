@@ -158,6 +158,13 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
         statement = f"ALTER TABLE {table.name} ALTER COLUMN {dotted(path)} FIRST"
         self._step(table, statement, table.state.altered(columns), data=data)
 
+    @rule(data=data)
+    def comment_column(self, data: Any) -> None:
+        table = self._choose(data)
+        path = data.draw(st.sampled_from([path for path, _ in walk(table.state.columns)]))
+        statement = f"ALTER TABLE {table.name} ALTER COLUMN {dotted(path)} COMMENT 'c'"
+        self._step(table, statement, table.state.altered(table.state.columns), data=data)
+
     @precondition(lambda self: self._any(lambda state: droppable(state.columns)))
     @rule(data=data)
     def drop_column(self, data: Any) -> None:
