@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.copy;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -9,6 +16,10 @@ import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorCompletionService;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.JobExecutionStatus;
@@ -21,11 +32,15 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.JavaSparkStatusTracker;
 import org.apache.spark.api.java.function.Function;
 import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.util.LongAccumulator;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.common.UsageTrackingException;
+import sparkext.copy.FileCopy.CopyFailedException;
+import sparkext.copy.FileRequest.FileResult;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
+import sparkext.parquet.Uninterrupted;
 
 /** The Spark job that reads footers of data files and copies the files that need a new footer. */
 public final class CopyJob {
@@ -211,6 +226,114 @@ public final class CopyJob {
         }
         throw failure;
       }
+    }
+  }
+
+  /**
+   * Serializes values to bytes with Java's serializer. An application may set Kryo as Spark's
+   * serializer, which cannot serialize records.
+   */
+  static final class Packed {
+    private Packed() {}
+
+    static byte[] of(List<?> values) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      try (ObjectOutputStream objects = new ObjectOutputStream(bytes)) {
+        objects.writeObject(new ArrayList<>(values));
+      } catch (IOException impossible) {
+        throw new UncheckedIOException(impossible);
+      }
+      return bytes.toByteArray();
+    }
+
+    @SuppressWarnings("unchecked")
+    static <T> List<T> unpack(byte[] bytes) {
+      try (ObjectInputStream objects = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
+        return (List<T>) objects.readObject();
+      } catch (IOException impossible) {
+        throw new UncheckedIOException(impossible);
+      } catch (ClassNotFoundException otherJar) {
+        throw new IllegalStateException(otherJar);
+      }
+    }
+  }
+
+  /**
+   * Runs the work of one task in several threads, because a thread waits for an object store most
+   * of the time.
+   *
+   * <p>If the task is killed or a thread fails, this class interrupts all threads. Spark interrupts
+   * only the thread of the task.
+   */
+  static final class TaskThreads {
+    /** The interval between two checks whether the task was killed, in milliseconds. */
+    private static final long CHECK_MILLIS = 100;
+
+    /** The longest wait for interrupted threads, in seconds. */
+    private static final long END_TIMEOUT_SECONDS = 30;
+
+    private TaskThreads() {}
+
+    /** The work that each thread runs. */
+    interface Work {
+      void run() throws Exception;
+    }
+
+    /**
+     * Runs the work once in each of several new threads, and waits for all threads. If the count is
+     * 1, runs the work in the task's own thread.
+     */
+    static void run(int count, TaskContext task, Work work) throws Exception {
+      if (count == 1) {
+        work.run();
+        return;
+      }
+      ExecutorService threads = Executors.newFixedThreadPool(count, TaskThreads::daemon);
+      try {
+        ExecutorCompletionService<Void> ended = new ExecutorCompletionService<>(threads);
+        for (int i = 0; i < count; i++) {
+          ended.submit(
+              () -> {
+                work.run();
+                return null;
+              });
+        }
+        for (int running = count; running > 0; ) {
+          Future<Void> result = ended.poll(CHECK_MILLIS, TimeUnit.MILLISECONDS);
+          task.killTaskIfInterrupted();
+          if (result != null) {
+            result.get();
+            running--;
+          }
+        }
+      } catch (ExecutionException failed) {
+        throw UsageTrackingException.sneakyThrow(failed.getCause());
+      } finally {
+        threads.shutdownNow();
+        Uninterrupted.run(() -> threads.awaitTermination(END_TIMEOUT_SECONDS, TimeUnit.SECONDS));
+      }
+    }
+
+    private static Thread daemon(Runnable work) {
+      Thread thread = new Thread(work, "spark-ext-copies");
+      thread.setDaemon(true);
+      return thread;
+    }
+  }
+
+  /**
+   * Counts the files and bytes that a job has handled. Spark adds the counts of a task at its end.
+   */
+  public record CopyProgress(LongAccumulator numFiles, LongAccumulator sizeInBytes)
+      implements Serializable {
+    /** Returns the counts of a job that has not started. */
+    public static CopyProgress in(SparkContext context) {
+      return new CopyProgress(context.longAccumulator(), context.longAccumulator());
+    }
+
+    void addFile(long size) {
+      numFiles.add(1L);
+      sizeInBytes.add(size);
     }
   }
 }

@@ -10,6 +10,8 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskKilledException;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.copy.FileRequest.FileResult;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
@@ -125,5 +127,36 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
   private static String ending(String source) {
     Matcher ending = ENDING.matcher(source);
     return ending.find() ? ending.group() : ".parquet";
+  }
+
+  /**
+   * Thrown if a task failed to copy a file, or to read the file's footer if there is no target. It
+   * has only the text and stack trace of its cause: the driver may lack the class of the cause.
+   */
+  static final class CopyFailedException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    private final String source;
+    private final String target;
+
+    CopyFailedException(String source, String target, Exception cause) {
+      super(cause.toString());
+      this.source = source;
+      this.target = target;
+      setStackTrace(cause.getStackTrace());
+    }
+
+    /** Returns an error with a condition if this exception ended a job; else the failure itself. */
+    static Throwable described(Throwable failure) {
+      for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+        if (cause instanceof CopyFailedException copy) {
+          return copy.target == null
+              ? UsageTrackingErrors.unreadableDataFile(copy.source, copy.getMessage(), failure)
+              : UsageTrackingErrors.copyFailed(
+                  copy.source, copy.target, copy.getMessage(), failure);
+        }
+      }
+      return failure;
+    }
   }
 }

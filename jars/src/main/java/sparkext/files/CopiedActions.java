@@ -9,7 +9,7 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.copy.FileResult;
+import sparkext.copy.FileRequest.FileResult;
 
 /** Makes the actions that replace a file by its copy. */
 public final class CopiedActions {

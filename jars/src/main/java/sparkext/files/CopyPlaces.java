@@ -13,17 +13,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import org.apache.spark.sql.delta.DeltaTableUtils;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.UniversalFormat;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.common.UsageTrackingException;
-import sparkext.delta.HiddenFolders;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
 
@@ -243,5 +246,21 @@ public final class CopyPlaces {
 
   private Path randomFolder(int length) {
     return new Path(paths.table(), Utils.getRandomPrefix(length));
+  }
+
+  /**
+   * Tests whether VACUUM of a table ignores files and folders with a given name.
+   *
+   * <p>Source: Delta 4.4.0, VacuumCommand.scala, {@code getFilesFromFilesystem}.
+   *
+   * @param table the newest metadata. VACUUM never ignores the folder of a present partition
+   *     column, and may ignore the folder of a former one, such as {@code _p=1}.
+   */
+  public record HiddenFolders(Metadata table) implements Predicate<String> {
+    @Override
+    public boolean test(String name) {
+      return DeltaTableUtils.isHiddenDirectory(
+          table.partitionColumns(), name, UniversalFormat.icebergEnabled(table));
+    }
   }
 }

@@ -13,9 +13,9 @@ import sparkext.common.Setting;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.copy.CopyJob;
-import sparkext.copy.CopyProgress;
+import sparkext.copy.CopyJob.CopyProgress;
 import sparkext.copy.FileRequest;
-import sparkext.copy.FileResult;
+import sparkext.copy.FileRequest.FileResult;
 
 /**
  * Reads the footers of files in a Spark job, and copies the files that need a new footer.

@@ -23,7 +23,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
-import sparkext.wire.CountedFiles;
+import sparkext.wire.Question.CountedFiles;
 
 /**
  * Lists the data files of a table's version. A short log without a checkpoint is replayed without a

@@ -18,6 +18,7 @@ import org.slf4j.LoggerFactory;
 import sparkext.common.Releases;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.delta.UsageTrackingFeature;
+import sparkext.hook.DeltaHook.HookCall;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Linkage;
 import sparkext.release.Versions;
@@ -46,8 +47,8 @@ public final class DeltaHooks {
    * Weaves every hook and sets the callbacks of the bridge. Later calls do nothing.
    *
    * <p>All hooks, and on an untested release all that our classes call, are compared with Delta's
-   * and Spark's class files before the first hook is woven. The bridge has no callbacks until the last hook is woven, so no
-   * session has only some of the hooks.
+   * and Spark's class files before the first hook is woven. The bridge has no callbacks until the
+   * last hook is woven, so no session has only some of the hooks.
    *
    * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
    *     USAGE_TRACKING_DELTA_ALREADY_LOADED

@@ -13,6 +13,7 @@ import static sparkext.hook.HookedMethod.method;
 
 import java.util.List;
 import net.bytebuddy.pool.TypePool;
+import sparkext.hook.DeltaHook.HookCall;
 import sparkext.stale.ReusedNames;
 
 /** The hooks that refuse to combine files in which one physical name means two columns. */

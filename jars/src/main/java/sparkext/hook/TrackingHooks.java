@@ -21,10 +21,13 @@ import static sparkext.hook.HookedMethod.method;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.commands.CloneTableCommand;
 import org.apache.spark.sql.delta.commands.RestoreTableCommand;
 import scala.collection.immutable.Map;
-import sparkext.delta.Downgrade;
+import sparkext.delta.ChangedMetadata;
 import sparkext.delta.UsageTrackingFeature;
 import sparkext.wire.MetadataRules;
 
@@ -162,5 +165,33 @@ final class TrackingHooks {
   @SuppressWarnings("unchecked")
   private static Object withoutFlag(Object properties) {
     return ((Map<String, String>) properties).removed(UsageTrackingFeature.FLAG);
+  }
+
+  /** Removes the flag when DROP FEATURE drops the feature on Delta 4.0. */
+  public static final class Downgrade {
+    private Downgrade() {}
+
+    /**
+     * Removes the flag in the commit that drops the feature. Delta 4.0 does not call {@link
+     * UsageTrackingFeature#tablePropertiesToRemoveAtDowngradeCommit}.
+     *
+     * @param transaction an {@code OptimisticTransaction}
+     * @param protocol the new {@code Protocol} that the transaction will commit
+     */
+    public static void removeFlag(Object transaction, Object protocol) {
+      OptimisticTransaction downgrade = (OptimisticTransaction) transaction;
+      Protocol before = downgrade.snapshot().protocol();
+      if (downgrade.canUpdateMetadata()
+          && UsageTrackingFeature.isSupportedBy(before)
+          && before.removeFeature(UsageTrackingFeature.INSTANCE).equals(protocol)) {
+        Metadata metadata = downgrade.metadata();
+        downgrade.updateMetadata(
+            ChangedMetadata.of(
+                metadata,
+                metadata.schemaString(),
+                metadata.configuration().removed(UsageTrackingFeature.FLAG)),
+            /* ignoreDefaultProperties= */ false);
+      }
+    }
   }
 }

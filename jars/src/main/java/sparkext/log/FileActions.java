@@ -31,6 +31,9 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import sparkext.log.FileGroups.SourceTables;
+import sparkext.log.TableLog.ErasureStart;
+import sparkext.log.TableLog.Moment;
 
 /**
  * The data files that a log names, after the reconciliation of actions.

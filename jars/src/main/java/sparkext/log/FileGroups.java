@@ -5,15 +5,20 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
+import org.apache.hadoop.security.AccessControlException;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Row;
@@ -196,5 +201,47 @@ record FileGroups(
     }
     String folder = source(place, partitionColumns).toString();
     return DataFooter.folders(below(folder, place.getParent().toString()));
+  }
+
+  /**
+   * Finds the table that a folder of data files belongs to: the nearest folder with a log, upwards.
+   *
+   * <p>Each folder is looked up once, for any number of files.
+   */
+  static final class SourceTables {
+    private final Configuration configuration;
+    private final Map<Path, Optional<Path>> tables = new HashMap<>();
+
+    SourceTables(Configuration configuration) {
+      this.configuration = configuration;
+    }
+
+    /**
+     * Returns the nearest folder with a log, from a folder upwards; the same folder without one.
+     */
+    String of(String folder) throws IOException {
+      return nearest(new Path(folder)).map(Path::toString).orElse(folder);
+    }
+
+    private Optional<Path> nearest(Path folder) throws IOException {
+      if (folder == null) {
+        return Optional.empty();
+      }
+      Optional<Path> known = tables.get(folder);
+      if (known == null) {
+        known = hasLog(folder) ? Optional.of(folder) : nearest(folder.getParent());
+        tables.put(folder, known);
+      }
+      return known;
+    }
+
+    private boolean hasLog(Path folder) throws IOException {
+      try {
+        return folder.getFileSystem(configuration).exists(new Path(folder, LogFolder.NAME));
+      } catch (AccessControlException | AccessDeniedException | UnsupportedFileSystemException no) {
+        // A user with the right to read a file may lack it for the folders above.
+        return false;
+      }
+    }
   }
 }

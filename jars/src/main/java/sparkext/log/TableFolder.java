@@ -2,6 +2,8 @@
 package sparkext.log;
 
 import java.util.List;
+import sparkext.log.TableLog.FileCount;
+import sparkext.log.TableLog.Moment;
 
 /**
  * A table's folder, as seen from a moment. {@code TableFolder} of {@code spark_ext/log/actions.py}

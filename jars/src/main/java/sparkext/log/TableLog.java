@@ -57,4 +57,29 @@ public record TableLog(
         summaries,
         groups);
   }
+
+  /** A version of a table, and its time in milliseconds since the epoch. */
+  public record Moment(long version, long time) {}
+
+  /** A number of files and their size in bytes. */
+  public record FileCount(long numFiles, long sizeInBytes) {
+    FileCount plus(LogFile file) {
+      return new FileCount(numFiles + 1, sizeInBytes + file.length());
+    }
+  }
+
+  /**
+   * What the metadata shows of the moment since which live files are clean; {@code
+   * spark_ext/erasure/moment.py} documents each component.
+   *
+   * @param time of the version in milliseconds since the epoch, as far as Python knows it
+   */
+  public record ErasureStart(long since, Long checked, long version, long time) {
+    /** Returns the same start, not before the files of its version in the log. */
+    ErasureStart notBefore(LogFolder log) {
+      return checked != null || version < 0
+          ? this
+          : new ErasureStart(since, null, version, Math.max(time, log.timeOf(since)));
+    }
+  }
 }

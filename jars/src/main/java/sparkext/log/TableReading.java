@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,11 +24,15 @@ import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.common.FailedRead;
 import sparkext.common.JobNames;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
+import sparkext.log.TableLog.ErasureStart;
+import sparkext.log.TableLog.FileCount;
+import sparkext.log.TableLog.Moment;
 
 /**
  * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have
@@ -301,5 +309,98 @@ public final class TableReading {
               actions.in(List.of(compaction.path()))));
     }
     return summaries;
+  }
+
+  /**
+   * The files of a log: all of them, those with content of a version or an earlier one, and those
+   * whose content is unknown.
+   */
+  record LogAge(FileCount all, FileCount older, List<String> unknown) {
+    private static final FileCount NONE = new FileCount(0, 0);
+
+    static LogAge of(LogFolder log, FileActions actions, long version) {
+      Map<String, Long> sidecars = new HashMap<>();
+      if (log.files().stream().anyMatch(file -> file.isIn(LogFile.SIDECARS))) {
+        log.checkpoints() // by version
+            .forEach(
+                each ->
+                    actions
+                        .sidecars(each)
+                        .forEach(path -> sidecars.put(path.getName(), each.version())));
+      }
+      FileCount all = NONE;
+      FileCount older = NONE;
+      List<String> unknown = new ArrayList<>();
+      for (LogFile file : log.files()) {
+        Long oldest = oldest(file, sidecars);
+        // Delta's log cleanup never deletes log compaction files.
+        boolean stays = file.firstVersion() != null && file.firstVersion() <= version;
+        if (file.problem() != null || stays) {
+          unknown.add(file.path().toString());
+        } else if (oldest != null) {
+          all = all.plus(file);
+          older = oldest <= version ? older.plus(file) : older;
+        }
+      }
+      return new LogAge(all, older, unknown);
+    }
+
+    /**
+     * Returns the oldest version whose actions a file may contain; null for {@code
+     * _last_checkpoint} and {@code _last_vacuum_info}, which contain no actions.
+     */
+    private static Long oldest(LogFile file, Map<String, Long> sidecars) {
+      if (file.isIn(LogFile.SIDECARS)) {
+        return sidecars.getOrDefault(file.path().getName(), -1L);
+      }
+      return file.firstVersion() == null ? file.version() : file.firstVersion();
+    }
+  }
+
+  /** The actions of a log that are not about files, by the file of the log that contains them. */
+  static final class MetadataActions {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final StructType SCHEMA =
+        StructType.fromDDL(
+            "protocol STRUCT<minReaderVersion: INT, minWriterVersion: INT, readerFeatures:"
+                + " ARRAY<STRING>, writerFeatures: ARRAY<STRING>>, metaData STRUCT<id: STRING,"
+                + " schemaString: STRING, partitionColumns: ARRAY<STRING>, configuration: MAP<STRING,"
+                + " STRING>>");
+
+    private final Map<Path, List<JsonNode>> found = new HashMap<>();
+
+    /**
+     * Reads the checkpoints of a log that are Parquet files.
+     *
+     * @param json the JSON files of the log
+     */
+    MetadataActions(SparkSession session, LogFolder log, Map<Path, LogJson> json) {
+      log.jsonFiles().forEach(file -> found.put(file, json.get(file).actions()));
+      List<Path> checkpoints = log.parquetFiles();
+      if (!checkpoints.isEmpty()) {
+        Map<String, Path> byName = new HashMap<>();
+        checkpoints.forEach(file -> byName.put(file.getName(), file));
+        LogReader.parquet(session, SCHEMA, checkpoints)
+            .where("protocol IS NOT NULL OR metaData IS NOT NULL")
+            .selectExpr("_metadata.file_name", "to_json(struct(protocol, metaData))")
+            .collectAsList()
+            .forEach(row -> add(byName.get(row.getString(0)), row.getString(1)));
+      }
+    }
+
+    /** Returns the actions of files, each as an object whose only key is the kind. */
+    List<JsonNode> in(List<Path> files) {
+      return files.stream().flatMap(file -> found.getOrDefault(file, List.of()).stream()).toList();
+    }
+
+    /** Adds the actions of a row of a checkpoint. */
+    private void add(Path file, String row) {
+      try {
+        JsonNode actions = MAPPER.readTree(row);
+        found.computeIfAbsent(file, none -> new ArrayList<>()).addAll(LogJson.actions(actions));
+      } catch (JsonProcessingException impossible) {
+        throw new IllegalStateException(impossible);
+      }
+    }
   }
 }

@@ -3,8 +3,12 @@ package sparkext.process;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.Reader;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemNotFoundException;
@@ -12,13 +16,16 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import javax.net.SocketFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import py4j.ClientServer;
@@ -169,6 +176,100 @@ final class RuleProcess {
       return Path.of(RuleProcess.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     } catch (URISyntaxException | IllegalArgumentException | FileSystemNotFoundException notAFile) {
       throw new IOException("the spark-ext jar is not a file of this machine", notAFile);
+    }
+  }
+
+  /** Reads a process's standard error, so that the process never blocks, and keeps its end. */
+  static final class StderrTail {
+    private final StringBuilder tail = new StringBuilder();
+    private final int characters;
+    private final Thread drain;
+
+    StderrTail(InputStream stream, int characters) {
+      this.characters = characters;
+      this.drain = new Thread(() -> drain(stream), "sparkext-rules-stderr");
+      drain.setDaemon(true);
+      drain.start();
+    }
+
+    /** Waits up to 200 ms for the end of the stream, then returns the last characters so far. */
+    String text() throws InterruptedException {
+      drain.join(200);
+      synchronized (tail) {
+        return tail.toString().strip();
+      }
+    }
+
+    private void drain(InputStream stream) {
+      char[] buffer = new char[1024];
+      try (Reader reader = new InputStreamReader(stream, StandardCharsets.UTF_8)) {
+        for (int read = reader.read(buffer); read >= 0; read = reader.read(buffer)) {
+          synchronized (tail) {
+            tail.append(buffer, 0, read);
+            tail.delete(0, Math.max(0, tail.length() - characters));
+          }
+        }
+      } catch (IOException closed) {
+        // The process was stopped. Its earlier output is kept.
+        return;
+      }
+    }
+  }
+
+  /**
+   * Creates sockets without Nagle's algorithm. py4j sends a call in small writes, and each of them
+   * would wait 40 ms for a delayed acknowledgement.
+   *
+   * <p>The factory can close the sockets. py4j waits for an answer under a lock that its own
+   * shutdown needs.
+   */
+  static final class NoDelaySocketFactory extends SocketFactory {
+    private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
+
+    @Override
+    public Socket createSocket() throws IOException {
+      Socket socket = new Socket();
+      socket.setTcpNoDelay(true);
+      sockets.add(socket);
+      return socket;
+    }
+
+    /** Closes every socket, which ends all calls that wait. */
+    void closeSockets() {
+      for (Socket socket : sockets) {
+        try {
+          socket.close();
+        } catch (IOException closedAlready) {
+          continue;
+        }
+      }
+    }
+
+    @Override
+    public Socket createSocket(InetAddress address, int port) throws IOException {
+      Socket socket = createSocket();
+      socket.connect(new InetSocketAddress(address, port));
+      return socket;
+    }
+
+    @Override
+    public Socket createSocket(String host, int port) throws IOException {
+      return createSocket(InetAddress.getByName(host), port);
+    }
+
+    @Override
+    public Socket createSocket(String host, int port, InetAddress local, int localPort)
+        throws IOException {
+      return createSocket(InetAddress.getByName(host), port, local, localPort);
+    }
+
+    @Override
+    public Socket createSocket(InetAddress address, int port, InetAddress local, int localPort)
+        throws IOException {
+      Socket socket = createSocket();
+      socket.bind(new InetSocketAddress(local, localPort));
+      socket.connect(new InetSocketAddress(address, port));
+      return socket;
     }
   }
 }

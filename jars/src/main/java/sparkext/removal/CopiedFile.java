@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.sql.delta.actions.AddFile;
-import sparkext.copy.FileResult;
+import sparkext.copy.FileRequest.FileResult;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopiedVectors;
 import sparkext.files.CopyPlaces;

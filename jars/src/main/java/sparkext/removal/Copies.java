@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.removal;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -9,21 +15,27 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.ClusteringTableFeature$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DomainMetadata;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import sparkext.common.FailedRead;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
-import sparkext.copy.FileResult;
+import sparkext.copy.FileRequest.FileResult;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopyPlaces;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
+import sparkext.files.RenamedKeys;
 import sparkext.parquet.ColumnPlan;
 
 /**
@@ -264,6 +276,87 @@ final class Copies {
   void abortUploads() {
     if (numFiles > 0) {
       places.abortUploads();
+    }
+  }
+
+  /**
+   * The failures of one round.
+   *
+   * @param unreadable the files that cannot be read, by their paths in the log
+   * @param notRewritten the files that Delta failed to rewrite
+   * @param failure of that rewrite; null if Delta rewrote the files
+   */
+  record RoundFailures(
+      Map<String, FileJob.TaskResult> unreadable, List<AddFile> notRewritten, Exception failure) {
+    /**
+     * Throws the failure of a file that is live and has the same deletion vector, or of a rewrite
+     * all of whose files are. A file that another writer removed, or its earlier vector, may be
+     * deleted already.
+     */
+    void throwIfLive(Collection<AddFile> files) {
+      if (unreadable.isEmpty() && failure == null) {
+        return;
+      }
+      Map<String, AddFile> live = new HashMap<>();
+      files.forEach(file -> live.put(file.path(), file));
+      for (FileJob.TaskResult result : unreadable.values()) {
+        if (isLive(result.decision().file(), live)) {
+          throw result.unreadable().sneakyThrow();
+        }
+      }
+      if (failure != null && notRewritten.stream().allMatch(file -> isLive(file, live))) {
+        throw UsageTrackingException.sneakyThrow(FailedRead.described(failure));
+      }
+    }
+
+    private static boolean isLive(AddFile file, Map<String, AddFile> live) {
+      AddFile found = live.get(file.path());
+      return found != null && Objects.equals(found.deletionVector(), file.deletionVector());
+    }
+  }
+
+  /** Renames the clustering columns of a table in its log. */
+  static final class RenamedClustering {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    /** Source: Delta 4.4.0, ClusteringMetadataDomain.scala. */
+    private static final String CLUSTERING = "delta.clustering";
+
+    private static final String CLUSTERING_COLUMNS = "clusteringColumns";
+    private static final String NO_CLUSTERING = "{\"" + CLUSTERING_COLUMNS + "\":[]}";
+
+    private RenamedClustering() {}
+
+    /**
+     * Returns the domain metadata with the new names. If a table supports clustering and has no
+     * clustering columns, the domain metadata is empty: without it, a concurrent statement that
+     * clusters the table by old names would not conflict.
+     */
+    static Optional<Action> of(IncrementalSnapshot table, RenamedKeys keys) {
+      if (!table.snapshot().protocol().isFeatureSupported(ClusteringTableFeature$.MODULE$)) {
+        return Optional.empty();
+      }
+      String configuration =
+          table.domain(CLUSTERING).map(DomainMetadata::configuration).orElse(NO_CLUSTERING);
+      return Optional.of(
+          new DomainMetadata(CLUSTERING, renamed(configuration, keys), /* removed= */ false));
+    }
+
+    private static String renamed(String configuration, RenamedKeys keys) {
+      try {
+        ObjectNode clustering = (ObjectNode) MAPPER.readTree(configuration);
+        ArrayNode columns = MAPPER.createArrayNode();
+        for (JsonNode path : clustering.required(CLUSTERING_COLUMNS)) {
+          List<String> names = new ArrayList<>();
+          path.forEach(name -> names.add(name.textValue()));
+          ArrayNode renamed = columns.addArray();
+          keys.path(names).forEach(renamed::add);
+        }
+        clustering.set(CLUSTERING_COLUMNS, columns);
+        return MAPPER.writeValueAsString(clustering);
+      } catch (JsonProcessingException noClustering) {
+        throw new UncheckedIOException(noClustering);
+      }
     }
   }
 }

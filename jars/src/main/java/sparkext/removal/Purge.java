@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
 import sparkext.common.UsageTrackingException;
-import sparkext.copy.CopyProgress;
+import sparkext.copy.CopyJob.CopyProgress;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;

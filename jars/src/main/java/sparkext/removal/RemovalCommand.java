@@ -15,9 +15,9 @@ import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
 import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
-import sparkext.wire.AllowedRemoval;
-import sparkext.wire.CountedFiles;
-import sparkext.wire.CountedFiles.Count;
+import sparkext.wire.PlanJson.AllowedRemoval;
+import sparkext.wire.Question.CountedFiles;
+import sparkext.wire.Question.CountedFiles.Count;
 
 /**
  * Replaces the rewrite of Delta's command to remove column mapping by byte copies, or by a

@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.copy.CopyProgress;
+import sparkext.copy.CopyJob.CopyProgress;
 
 /** The progress of the removals in this driver, for users who wait for them. */
 public final class RemovalProgress implements AutoCloseable {

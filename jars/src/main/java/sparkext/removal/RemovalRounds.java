@@ -6,23 +6,28 @@ import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import sparkext.common.Setting;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
-import sparkext.wire.AllowedRemoval;
+import sparkext.removal.Copies.RoundFailures;
 import sparkext.wire.MetadataRules;
+import sparkext.wire.PlanJson.AllowedRemoval;
 
 /**
  * Removes column mapping beside other writers. Each round copies the files of the newest version
@@ -241,5 +246,66 @@ final class RemovalRounds {
     return UsageTrackingErrors.removalConflict(
             timeout.toString(), numRounds, numAttempts, last.version(), last.operation(), cause)
         .sneakyThrow();
+  }
+
+  /**
+   * Prepares the first commit of a JVM while files are copied. Every commit needs the schema of
+   * Delta's actions for its checksum, and Delta takes up to half a second to make the schema once.
+   *
+   * <p>Source: Delta 4.4.0, actions.scala, {@code Action.logSchema}; Checksum.scala, {@code
+   * incrementallyDeriveChecksum}.
+   */
+  static final class FirstCommit {
+    private static final AtomicBoolean IS_PREPARED = new AtomicBoolean();
+
+    private FirstCommit() {}
+
+    /** Starts the preparation at the first call. The commit reports any failure of it. */
+    static void prepare() {
+      if (IS_PREPARED.compareAndSet(false, true)) {
+        Thread thread = new Thread(Action$.MODULE$::logSchema, "spark-ext-first-commit");
+        thread.setDaemon(true);
+        thread.start();
+      }
+    }
+  }
+
+  /** The timer of a removal, which starts after the first round, or else at the first conflict. */
+  static final class RemovalTimeout {
+    private static final Setting SETTING =
+        new Setting("spark.sparkext.columnMapping.removal.timeout");
+
+    private final String text;
+    private final long nanos;
+    private long start;
+    private boolean isRunning;
+
+    /**
+     * Reads the timeout of a session.
+     *
+     * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
+     */
+    RemovalTimeout(SparkSession session) {
+      text = SETTING.of(session).orElseThrow();
+      // At most 292 years.
+      nanos = TimeUnit.MILLISECONDS.toNanos(SETTING.millis(session));
+    }
+
+    /** Starts the timer, unless it is already running. */
+    void run() {
+      if (!isRunning) {
+        start = System.nanoTime();
+        isRunning = true;
+      }
+    }
+
+    boolean isOver() {
+      return isRunning && System.nanoTime() - start >= nanos;
+    }
+
+    @Override
+    public String toString() {
+      return text;
+    }
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructType;
 import sparkext.common.JobNames;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
-import sparkext.wire.Relation;
+import sparkext.wire.FunctionColumns.Relation;
 
 /**
  * The call of a table function, whose tables are found.

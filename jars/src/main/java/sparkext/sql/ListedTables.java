@@ -29,6 +29,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
+import sparkext.sql.InParallel.TableFailure;
 
 /**
  * The tables that a catalog lists in a schema, or in all schemas, and whether they are Delta

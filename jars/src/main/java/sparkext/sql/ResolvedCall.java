@@ -23,7 +23,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 import sparkext.common.UsageTrackingErrors;
-import sparkext.wire.Relation;
+import sparkext.wire.FunctionColumns.Relation;
 
 /**
  * A table function that is analyzed and not yet answered. Its children are the relations of its

@@ -2,25 +2,30 @@
 package sparkext.sql;
 
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
+import sparkext.sql.InParallel.TableFailure;
 import sparkext.wire.FunctionColumns;
+import sparkext.wire.FunctionColumns.Relation;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Question.AskedTable;
-import sparkext.wire.Relation;
 
 /**
  * Reads many tables for the costs of removing column mapping. {@code spark_ext/removal/row.py}
@@ -193,5 +198,42 @@ final class Survey {
       text += more;
     }
     return questions;
+  }
+
+  /**
+   * Limits the logs that surveys keep in Delta's cache.
+   *
+   * <p>Delta caches 10,000 logs for an hour. The log of a small table takes 0.1 MB, so without a
+   * limit a survey of a large lakehouse fills the driver's memory. A removed log is read again when
+   * needed, and code that uses the log keeps a reference.
+   *
+   * <p>Source: Delta, DeltaLog.scala, {@code createCacheBuilder}, {@code invalidateCache}.
+   */
+  static final class SurveyedLogs {
+    private static final int MAX = 128;
+
+    /** The tables whose logs surveys read last, the newest last. */
+    private static final Set<Path> NEWEST = new LinkedHashSet<>();
+
+    private SurveyedLogs() {}
+
+    /**
+     * Adds the log of a table that a survey has read, and removes the oldest from Delta's cache.
+     */
+    static void add(SparkSession session, Path table) {
+      for (Path oldest : oldestAfter(table)) {
+        DeltaLog.invalidateCache(session, oldest);
+      }
+    }
+
+    private static List<Path> oldestAfter(Path table) {
+      synchronized (NEWEST) {
+        NEWEST.remove(table);
+        NEWEST.add(table);
+        List<Path> oldest = NEWEST.stream().limit(Math.max(0, NEWEST.size() - MAX)).toList();
+        oldest.forEach(NEWEST::remove);
+        return oldest;
+      }
+    }
   }
 }

@@ -4,8 +4,13 @@ package sparkext.sql;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.sql.Timestamp;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -17,17 +22,23 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import scala.Tuple2;
 import scala.Tuple3;
+import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.common.UsageTrackingException;
-import sparkext.delta.HiddenFolders;
+import sparkext.delta.CommitActions;
+import sparkext.delta.DeltaShims;
 import sparkext.delta.UsageTrackingFeature;
+import sparkext.files.CopyPlaces.HiddenFolders;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
 import sparkext.log.TableFolder;
@@ -35,10 +46,11 @@ import sparkext.log.TableLog;
 import sparkext.log.UnnamedCopies;
 import sparkext.release.Versions;
 import sparkext.removal.RemovalCommand;
+import sparkext.sql.TableAudit.StagedCommits;
 import sparkext.wire.FunctionColumns;
+import sparkext.wire.FunctionColumns.Relation;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
-import sparkext.wire.Relation;
 
 /**
  * A table function whose first argument is the name of a table: {@code SELECT * FROM
@@ -275,5 +287,55 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     }
     return finder.of(
         SparkSession.active(), table, arguments.value(1, option.name(), option.type()));
+  }
+
+  /**
+   * The commits of a table after a version. Delta's {@code DESCRIBE HISTORY} takes no name in a
+   * nested schema, and runs a Spark job, which many tables at a time cannot afford.
+   *
+   * <p>Source: Delta 4.4.0, DeltaHistoryManager.scala, {@code getHistory}.
+   */
+  static final class NewerCommits {
+    static final StructType SCHEMA =
+        StructType.fromDDL(
+            "`version` BIGINT, `timestamp` TIMESTAMP, `operation` STRING,"
+                + " `operationMetrics` MAP<STRING, STRING>");
+
+    private NewerCommits() {}
+
+    /** Returns a row for each commit, the newest first; without an operation if none is known. */
+    static Relation of(NamedTable table, long version) {
+      Snapshot snapshot = table.snapshot();
+      Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
+      List<Row> rows = new ArrayList<>();
+      Iterator<Tuple2<Object, FileStatus>> commits =
+          DeltaShims.getChangeLogFiles(
+              snapshot.deltaLog(), version + 1, table.catalogTable(), /* failOnDataLoss= */ false);
+      while (commits.hasNext()) {
+        Tuple2<Object, FileStatus> commit = commits.next();
+        if ((long) commit._1() <= snapshot.version()) {
+          rows.add(row((long) commit._1(), commit._2(), configuration));
+        }
+      }
+      Collections.reverse(rows);
+      return new Relation(SCHEMA, rows);
+    }
+
+    private static Row row(long version, FileStatus commit, Configuration configuration) {
+      long time = commit.getModificationTime();
+      for (Action action :
+          CommitActions.of(commit.getPath(), configuration, line -> line.contains("commitInfo"))
+              .actions()) {
+        if (action instanceof CommitInfo info) {
+          return RowFactory.create(
+              version,
+              new Timestamp(
+                  info.inCommitTimestamp().map(each -> (long) each).getOrElse(() -> time)),
+              info.operation(),
+              info.operationMetrics().getOrElse(() -> null));
+        }
+      }
+      return RowFactory.create(version, new Timestamp(time), null, null);
+    }
   }
 }

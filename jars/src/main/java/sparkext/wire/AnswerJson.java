@@ -29,6 +29,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.ChangedMetadata;
+import sparkext.wire.FunctionColumns.Relation;
 
 /** Reads the JSON of answers; {@code spark_ext/wire/messages.py} describes the shape. */
 final class AnswerJson {

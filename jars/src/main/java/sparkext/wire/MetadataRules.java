@@ -17,9 +17,13 @@ import org.slf4j.LoggerFactory;
 import sparkext.common.Setting;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.UsageTrackingFeature;
-import sparkext.log.ErasureStart;
+import sparkext.log.TableLog.ErasureStart;
 import sparkext.parquet.ColumnPlan;
 import sparkext.process.RuleProcesses;
+import sparkext.wire.FunctionColumns.Relation;
+import sparkext.wire.PlanJson.AllowedRemoval;
+import sparkext.wire.PlanJson.PurgePlan;
+import sparkext.wire.Question.TableProtocol;
 
 /**
  * Queries the Python rules.

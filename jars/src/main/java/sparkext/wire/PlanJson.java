@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.wire;
 
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -68,5 +70,32 @@ public final class PlanJson {
       return new MapOf(type(type.get("map").get(0)), type(type.get("map").get(1)));
     }
     return new Leaf();
+  }
+
+  /**
+   * The answer to {@link Question.Purge}.
+   *
+   * @param plan the plan for the columns in the files; empty if column mapping is off
+   */
+  record PurgePlan(Optional<ColumnPlan> plan) {
+    @JsonCreator
+    static PurgePlan of(@JsonProperty("plan") JsonNode plan) {
+      return new PurgePlan(PlanJson.optional(plan));
+    }
+  }
+
+  /**
+   * The answer to {@link Question.Removal}: how a table may remove column mapping.
+   *
+   * @param isFree whether metadata alone suffices
+   * @param plan the plan for the columns in the files; empty if the removal is metadata only, if
+   *     column mapping is off, or if nothing is copied
+   */
+  public record AllowedRemoval(boolean isFree, Optional<ColumnPlan> plan) {
+    @JsonCreator
+    static AllowedRemoval of(
+        @JsonProperty("free") boolean free, @JsonProperty("plan") JsonNode plan) {
+      return new AllowedRemoval(free, PlanJson.optional(plan));
+    }
   }
 }

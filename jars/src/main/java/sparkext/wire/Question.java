@@ -5,10 +5,14 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.delta.Snapshot;
-import sparkext.log.FileCount;
-import sparkext.log.Moment;
+import org.apache.spark.sql.delta.actions.Protocol;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 import sparkext.log.TableLog;
+import sparkext.log.TableLog.FileCount;
+import sparkext.log.TableLog.Moment;
 
 /**
  * The questions to the rule process. The keys of their JSON are the components of the records.
@@ -169,5 +173,39 @@ public sealed interface Question {
   /** Returns the text of the question. */
   default String json() {
     return Json.write(this);
+  }
+
+  /** The files that a removal of column mapping keeps, copies and rewrites, by their footers. */
+  public record CountedFiles(Count kept, Count copied, Count rewritten) {
+    /** A number of files and their size in bytes. */
+    public record Count(long numFiles, long sizeInBytes) {
+      /** The count of no file. */
+      public static final Count ZERO = new Count(0, 0);
+
+      /** Returns this count with one more file. */
+      public Count plus(long size) {
+        return new Count(numFiles + 1, sizeInBytes + size);
+      }
+    }
+  }
+
+  /** A table's protocol; its features are null below reader version 3 and writer version 7. */
+  record TableProtocol(
+      int minReaderVersion,
+      int minWriterVersion,
+      Set<String> readerFeatures,
+      Set<String> writerFeatures) {
+    /** Reads Delta's protocol. */
+    static TableProtocol of(Protocol protocol) {
+      return new TableProtocol(
+          protocol.minReaderVersion(),
+          protocol.minWriterVersion(),
+          features(protocol.readerFeatures()),
+          features(protocol.writerFeatures()));
+    }
+
+    private static Set<String> features(Option<scala.collection.immutable.Set<String>> features) {
+      return features.isEmpty() ? null : CollectionConverters.asJava(features.get());
+    }
   }
 }

@@ -16,6 +16,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import sparkext.hook.DeltaHook.HookCall;
 import sparkext.hook.sample.LoadedBesides;
 import sparkext.hook.sample.LoadedEarly;
 import sparkext.hook.sample.LoadedLate;

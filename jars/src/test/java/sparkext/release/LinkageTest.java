@@ -42,8 +42,7 @@ class LinkageTest {
 
     assertThat(new Linkage(without, DeltaJar::holds).broken(OURS))
         .containsExactly(
-            type
-                + ".cannotModifyTableProperty (Ljava/lang/String;)Ljava/lang/Throwable;");
+            type + ".cannotModifyTableProperty (Ljava/lang/String;)Ljava/lang/Throwable;");
   }
 
   @Test

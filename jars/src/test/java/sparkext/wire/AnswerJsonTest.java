@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import sparkext.common.UsageTrackingException;
+import sparkext.wire.PlanJson.AllowedRemoval;
 
 /** Tests that answers become records, with the oldest Jackson. */
 class AnswerJsonTest {
