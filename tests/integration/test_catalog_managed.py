@@ -17,13 +17,14 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import UsageTracking
-from spark_ext.errors import CannotAlignNamesError
+from spark_ext.errors import CannotAlignNamesError, CannotRemoveColumnMappingError
 from tests.integration.catalog_managed import CATALOG_MANAGED, managed_table, staged
 from tests.integration.connectors import MODE, TWO_CONNECTORS
 from tests.integration.erasures import remaining, steps
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.java_catalogs import add_catalog
 from tests.support.removal import local
+from tests.support.releases import ADAPTIVE_METADATA
 from tests.support.session_conf import session_conf
 from tests.support.table_log import UUID, TableLog
 
@@ -108,6 +109,30 @@ def test_managed_table_needs_a_rewrite_and_a_vacuum_by_its_catalog(managed: Tabl
     (statement,) = [each.statement for each in found.places if each.step == "VACUUM"]
     assert statement is not None
     assert "catalog" in statement
+
+
+# Features that need column mapping.
+
+
+@ADAPTIVE_METADATA
+def test_adaptive_metadata_keeps_column_mapping_until_its_rows_are_copied(
+    spark: SparkSession,
+) -> None:
+    feature = "adaptiveMetadata-preview"
+    supported = f"'delta.feature.{feature}' = 'supported'"
+    with managed_table(spark, NAME, "a INT", TRACKED, supported) as table:
+        table.insert("(1)")
+        tracking = UsageTracking.forName(spark, NAME)
+        before = len(staged(table))
+
+        with pytest.raises(CannotRemoveColumnMappingError) as refused:
+            tracking.remove_column_mapping(progress=None)
+        with refusal("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE"):
+            table.alter(f"DROP FEATURE `{feature}`")
+
+        assert f"OTHER_FEATURE ({feature})" in refused.value.params["reasons"]
+        assert "Copy the rows into a new table" in refused.value.params["advice"]
+        assert len(staged(table)) == before
 
 
 # Column names that block a removal.

@@ -65,6 +65,7 @@ MERGE_IN_SQL_EVOLVES = DELTA >= (4, 3)
 
 
 ICEBERG_COMPAT_V3 = pytest.mark.skipif(DELTA < (4, 3), reason="Delta 4.2 has no IcebergCompatV3")
+ADAPTIVE_METADATA = pytest.mark.skipif(DELTA < (4, 4), reason="Delta 4.3 has no adaptiveMetadata")
 
 
 def since_delta_4_1(reason: str) -> pytest.MarkDecorator:
