@@ -62,7 +62,9 @@ def test_first_tier_names_existing_tests_of_every_folder() -> None:
     named = [line.partition("::") for line in lines if not line.startswith("#")]
     tested = {folder_of(file) for file in IMPORTED if file.name.startswith("test_")}
 
-    assert {folder_of(ROOT / file) for file, _, _ in named} == tested - {"unit"}
+    # A random history, and a start of S3, take longer than a minute.
+    slow = {"histories", "object_stores"}
+    assert {folder_of(ROOT / file) for file, _, _ in named} == tested - {"unit"} - slow
     for file, _, test in named:
         assert f"def {test.rpartition('::')[2]}" in (ROOT / file).read_text(), test
 
