@@ -6,9 +6,6 @@
 PYTHON ?= python3
 # Arguments of pytest, e.g. PYTEST_ARGS='-k rename -x'.
 PYTEST_ARGS ?=
-# The runner of `make test-slow` and `make test-integration`. PYTEST=tests.matrix.tested also writes
-# the names of failed tests to .matrix/failed.json.
-PYTEST ?= pytest
 # One process more than cores, each with a Spark session. PARALLEL= runs one process.
 PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The number of random histories of `make soak`, e.g. HISTORIES=10000.
@@ -193,19 +190,19 @@ test-java: venv jar ## Run the JUnit tests: the hooks, and the calls into the in
 
 .PHONY: test-integration
 test-integration: venv jar ## Run the tests on a real Spark session
-	$(BIN)/python -m $(PYTEST) tests/integration $(PARALLEL) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-slow
 test-slow: venv jar ## Run the tests marked `matrix` (hours)
-	$(BIN)/python -m $(PYTEST) tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-pairs
 test-pairs: venv jar test-java ## Run the integration tests on PAIRS of Spark and Delta (all take hours)
 	$(BIN)/python -m tests.matrix --pairs '$(PAIRS)' $(SHORT) --maven '$(MVN)' -- $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: nightly-jobs
-nightly-jobs: venv ## Print the jobs of today's nightly workflow as JSON
-	@$(BIN)/python -m tests.matrix.nightly --maven '$(MVN)'
+nightly-jobs: venv ## Print the commands of today's nightly workflow as JSON
+	@$(BIN)/python -m tests.matrix.pairs
 
 .PHONY: soak
 soak: venv jar ## Compare HISTORIES random histories with the model in JOBS processes

@@ -23,8 +23,8 @@ from tests.integration.connectors import MODE, TWO_CONNECTORS
 from tests.integration.erasures import remaining, steps
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.java_catalogs import add_catalog
-from tests.support.removal import local
 from tests.support.releases import ADAPTIVE_METADATA
+from tests.support.removal import local
 from tests.support.session_conf import session_conf
 from tests.support.table_log import UUID, TableLog
 

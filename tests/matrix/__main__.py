@@ -21,19 +21,14 @@ import time
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
 
-from tests.matrix.environment import make_environment
-from tests.matrix.newest import delta_jar, fetch_delta_jar, line_of
+from spark_ext.launch.releases import SCALA, line_of
+from tests.matrix.environment import CHECKOUT, HOME, make_environment
 from tests.matrix.pairs import SHORT, WHOLE
-from tests.matrix.tested import (
-    CHECKOUT,
-    HOME,
-    Outcome,
-    failures,
-    outcome_of,
-    run_pytest,
-    write_failures,
-)
+
+DELTAS = CHECKOUT / "jars" / "target" / "delta"
 
 TESTS = Path("tests") / "integration"
 # The Python part of Spark Connect differs most between releases.
@@ -82,10 +77,14 @@ class Pair:
         return self.home / "report.xml"
 
     @property
+    def delta_jar(self) -> Path:
+        return DELTAS / f"delta-spark_{line_of(self.spark)}_{SCALA}-{self.delta}.jar"
+
+    @property
     def jars(self) -> list[Path]:
         """Returns the jars of Spark and the jar of Delta."""
-        delta = delta_jar(self.delta, line_of(self.spark))
-        return [*sorted(self.home.glob("lib/python*/site-packages/pyspark/jars/*.jar")), delta]
+        sparks = self.home.glob("lib/python*/site-packages/pyspark/jars/*.jar")
+        return [*sorted(sparks), self.delta_jar]
 
 
 def pair_of(text: str) -> Pair:
@@ -93,10 +92,40 @@ def pair_of(text: str) -> Pair:
     return Pair(spark, delta)
 
 
+class Outcome(NamedTuple):
+    """Counts the tests of a run by their outcome."""
+
+    passed: int
+    failed: int
+    skipped: int
+
+
+def outcome_of(report: Path) -> Outcome:
+    """Returns the counts of a JUnit report. A run without a report counts as one failure."""
+    if not report.exists():
+        return Outcome(0, 1, 0)
+    suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
+
+    def total(name: str) -> int:
+        return sum(int(suite.get(name, "0")) for suite in suites)
+
+    failed, skipped = total("failures") + total("errors"), total("skipped")
+    return Outcome(total("tests") - failed - skipped, failed, skipped)
+
+
+def fetch_delta_jar(pair: Pair, maven: list[str]) -> bool:
+    """Fetches the jar of Delta for the tests, and returns whether it exists."""
+    artifact = f"io.delta:delta-spark_{line_of(pair.spark)}_{SCALA}:{pair.delta}"
+    command = [*maven, "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={DELTAS}"]
+    if not pair.delta_jar.exists():
+        subprocess.run(command, cwd=CHECKOUT)
+    return pair.delta_jar.exists()
+
+
 def is_linked(pair: Pair, maven: list[str]) -> bool:
     """Returns whether the jars of the pair contain all that our classes call."""
     jars = os.pathsep.join(map(str, pair.jars))
-    if not fetch_delta_jar(pair.delta, line_of(pair.spark), maven):
+    if not fetch_delta_jar(pair, maven):
         return False
     test = [*maven, "-q", "test", "-Dtest=PairLinkageTest", f"-DargLine=-Dsparkext.pair={jars}"]
     return subprocess.run(test, cwd=CHECKOUT).returncode == 0
@@ -108,7 +137,16 @@ def run_tests(pair: Pair, *, whole: bool, arguments: list[str]) -> Outcome:
     tests = everything if whole else [TESTS / name for name in SHORT_TESTS]
     # Spark starts the first `python3` and the first `spark-submit` on the path.
     path = f"{pair.python.parent}{os.pathsep}{os.environ['PATH']}"
-    run_pytest(pair.python, pair.report, *tests, *arguments, PATH=path)
+    pair.report.unlink(missing_ok=True)
+    command: list[str | Path] = [
+        pair.python,
+        "-m",
+        "pytest",
+        *tests,
+        *arguments,
+        f"--junitxml={pair.report}",
+    ]
+    subprocess.run(command, cwd=CHECKOUT, env={**os.environ, "PATH": path})
     return outcome_of(pair.report)
 
 
@@ -125,8 +163,7 @@ def main() -> int:
     options = parser.parse_args()
     table = [row("Spark", "Delta", "tests", "linked", "passed", "failed", "skipped", "minutes")]
     table.append(row(*["---"] * 8))
-    failed: dict[str, list[str]] = {}
-    write_failures(failed)
+    failed = False
     for pair in map(pair_of, options.pairs.split() or [*WHOLE, *SHORT]):
         print(f"== Spark {pair.spark}, Delta {pair.delta}", flush=True)
         make_environment(pair.home, pair.spark, pair.delta)
@@ -139,9 +176,7 @@ def main() -> int:
         table.append(
             row(pair.spark, pair.delta, depth, "yes" if linked else "NO", *outcome, minutes)
         )
-        if not linked or outcome.failed or not outcome.passed:
-            failed[str(pair)] = [*([] if linked else ["not linked"]), *failures(pair.report)]
-            write_failures(failed)
+        failed |= bool(not linked or outcome.failed or not outcome.passed)
         print("\n".join([f"Measured on {date.today()}", "", *table]), flush=True)
     return 1 if failed else 0
 

@@ -26,6 +26,7 @@ from packaging.utils import canonicalize_name
 from spark_ext.launch.releases import RELEASES
 
 CHECKOUT = Path(__file__).parents[2]
+HOME = CHECKOUT / ".matrix"
 LOCKS = CHECKOUT / ".ci"
 # Matches a requirement with its hashes, as `make lock` writes them.
 _LOCKED = re.compile(r"^(([a-z0-9][a-z0-9.-]*)==[^ ]+).*\\\n(?:    --hash=.*\n)+", re.MULTILINE)

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the pairs of `spark_ext/releases.json` that the matrix runs, whole or short."""
+"""Lists the pairs of `spark_ext/releases.json` that the matrix runs, whole or short.
+
+As a script, this module prints the commands of the nightly workflow as JSON.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from datetime import date
 from itertools import groupby
 from typing import NamedTuple
 
@@ -64,3 +70,21 @@ VENDORS = ["4.0.1+4.0.1", "4.0.2+4.0.0", "4.0.2+4.0.1", "4.1.1+4.2.0"]
 DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # the pair of `make test`
 WHOLE = [pair for pair in dict.fromkeys([*whole(), *VENDORS]) if pair != DEFAULT]
 SHORT = [pair for pair in dict.fromkeys(short()) if pair not in {*WHOLE, DEFAULT}]
+
+MONDAY = 0
+# The number of pairs on one machine. The environment of a pair takes a gigabyte.
+TOGETHER = 4
+
+
+def nightly(day: date) -> Iterator[str]:
+    """Yields the commands of a night: the short pairs and one whole pair; Mondays also more."""
+    for start in range(0, len(SHORT), TOGETHER):
+        pairs = " ".join(SHORT[start : start + TOGETHER])
+        yield f"make test-pairs SHORT=--short PAIRS='{pairs}'"
+    yield f"make test-pairs PAIRS='{WHOLE[day.toordinal() % len(WHOLE)]}'"
+    if day.weekday() == MONDAY:
+        yield from ("make test-slow", "make test-integration TEST_SETTINGS=vendors")
+
+
+if __name__ == "__main__":
+    print(json.dumps([*nightly(date.today())]))

@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from tests.matrix.tested import HOME
+from tests.matrix.environment import HOME
 from tests.parquet.corpus.writers import WRITERS, Writer
 
 PAGE = Path(__file__).parents[3] / "docs" / "byte-copy.md"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.matrix.tested import CHECKOUT, HOME
+from tests.matrix.environment import CHECKOUT, HOME
 from tests.support.environments import Environment, run
 from tests.support.fetched import java
 
