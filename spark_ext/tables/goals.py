@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from spark_ext.errors import (
@@ -376,7 +376,7 @@ def _after(statement: str, plan: Plan, goal: Goal, table: Target, begun: Begun) 
     if plan.removes_mapping:
         begun.removal = plan
         counts = _counts(plan, row.version - before, lambda: table.counts_since(before))
-    begun.done[-1] = replace(begun.done[-1], version_after=row.version, **counts)
+    begun.done[-1] = StatementResult(statement, before, row.version, seconds, waits, **counts)
     return goal.plan(row, begun)
 
 
