@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
+from spark_ext.model.rows import ddl
 from spark_ext.process.table_functions import FUNCTIONS
-from spark_ext.wire.rows import ddl
 
 print(json.dumps({name: ddl(function()[0]) for name, function in FUNCTIONS.items()}, indent=2))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from spark_ext.cli.command import Command
 from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text, own_session
-from spark_ext.wire.rows import json_lines
+from spark_ext.model.rows import json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

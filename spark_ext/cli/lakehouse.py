@@ -18,9 +18,9 @@ from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_all, add_parallel, add_places, add_progress, run
 from spark_ext.cli.output import output_file, standard_output, written
+from spark_ext.model.rows import json_lines
 from spark_ext.removal.stages import STAGES, UNMAPPED
 from spark_ext.tables.report import REPORT_FORMS
-from spark_ext.wire.rows import json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

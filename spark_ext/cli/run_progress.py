@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 
 from spark_ext.cli.output import print_error
+from spark_ext.model.rows import as_row
 from spark_ext.tables.progress import LakehouseProgress, line
-from spark_ext.wire.rows import as_row
 
 LINES, JSON, NONE = FORMS = ("lines", "json", "none")
 _ERASE_LINE = "\r\x1b[K"

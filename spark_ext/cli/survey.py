@@ -12,8 +12,8 @@ from spark_ext.cli.command import Command
 from spark_ext.cli.many_tables import add_all, add_where
 from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text, own_session
+from spark_ext.model.rows import as_row
 from spark_ext.model.schema import backticked
-from spark_ext.wire.rows import as_row
 
 if TYPE_CHECKING:
     from spark_ext.tables.find import Survey

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from spark_ext.auditing.findings import DAMAGE, RISK, Finding
 from spark_ext.errors import SessionWithoutExtensionError
 from spark_ext.launch.session import is_connect
+from spark_ext.model.rows import as_row, of_row, plain
 from spark_ext.model.schema import backticked
 from spark_ext.show.tables import Lines, Part, Rendered, Table
 from spark_ext.tables.progress import Progress, reported, shown_statement
 from spark_ext.tables.sql import answer, is_path, literal
-from spark_ext.wire.rows import as_row, of_row, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -28,6 +28,7 @@ from spark_ext.model.dropped import (
     DroppedPlace,
     LiveColumn,
 )
+from spark_ext.model.rows import as_row, in_utc, of_row, plain
 from spark_ext.model.schema import path_of
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
@@ -38,7 +39,6 @@ from spark_ext.tables.report import CERTIFICATE_FORMS, require_form, whole_file
 from spark_ext.tables.sql import DELTA, SURVEYED, VIEW, answer, described, literal
 from spark_ext.tables.threads import Workers, receiving_signals
 from spark_ext.version import __version__
-from spark_ext.wire.rows import as_row, in_utc, of_row, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

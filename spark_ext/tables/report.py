@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from spark_ext.errors import InvalidFileNameError
+from spark_ext.model.rows import ddl, plain
 from spark_ext.removal.stages import METADATA
 from spark_ext.show.tables import (
     Cases,
@@ -47,7 +48,6 @@ from spark_ext.tables.results import (
     sums,
 )
 from spark_ext.tables.threads import Interrupted
-from spark_ext.wire.rows import ddl, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

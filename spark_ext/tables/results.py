@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from spark_ext.model.keys import MODE_NONE
 from spark_ext.model.metadata import FileCount, StatusRow
+from spark_ext.model.rows import of_row
 from spark_ext.removal.reasons import reason_in_words, what_to_do
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import RemovalStage
 from spark_ext.show.tables import CARE, GOOD, Coloured, Facts, Lines, Part, Rendered, Table, cell
-from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import Row

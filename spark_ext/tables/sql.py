@@ -29,9 +29,9 @@ from spark_ext.model.keys import (
     TRUNCATE_HISTORY_RETENTION,
 )
 from spark_ext.model.metadata import FileCount
+from spark_ext.model.rows import of_row
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.tables.progress import Progress, reported
-from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.dropped import Asked
 from spark_ext.model.metadata import FileCount, parsed_flag
+from spark_ext.model.rows import of_row
 from spark_ext.removal.stages import (
     NOTHING,
     STAGES,
@@ -29,7 +30,6 @@ from spark_ext.tables.results import (
     status_of,
 )
 from spark_ext.tables.sql import NamedTable, Statements, copying, literal, named_table, run
-from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -43,8 +43,8 @@ from spark_ext.model.metadata import (
     TableFacts,
     TableMetadata,
 )
+from spark_ext.model.rows import as_row, ddl
 from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
-from spark_ext.wire.rows import as_row, as_rows, ddl
 from spark_ext.wire.shapes import Shape, strings
 
 _T = TypeVar("_T")
@@ -93,7 +93,7 @@ def shape_of(function: Callable[..., _T]) -> Shape[_T]:
 
 def render_relation(row: type, rows: Iterable[Any]) -> str:
     """Returns the answer of a table function; its rows are dataclasses of one type."""
-    return _text({"schema": ddl(row), "rows": as_rows(row, rows)})
+    return _text({"schema": ddl(row), "rows": list(rows)})
 
 
 def render(answer: Any) -> str:

@@ -16,7 +16,7 @@ from types import MappingProxyType, UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from spark_ext.errors import MalformedMessageError
-from spark_ext.wire.rows import in_camel_case, without_none
+from spark_ext.model.rows import in_camel_case, without_none
 
 _T = TypeVar("_T")
 # Converts a JSON value, given its path in the message, to a value of ours.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from spark_ext.model.rows import ddl
 from spark_ext.process.table_functions import FUNCTIONS
-from spark_ext.wire.rows import ddl
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE = (CHECKOUT / "docs" / "sql.md").read_text()

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import Row
 
 from spark_ext.errors import MalformedMessageError
-from spark_ext.wire.rows import as_row, as_rows, ddl, of_row
+from spark_ext.model.rows import as_row, ddl, of_row
 
 
 @dataclass(frozen=True)
@@ -106,4 +106,3 @@ def test_json_has_the_columns_in_order_at_every_level() -> None:
         '{"check": "c", "numFiles": 3, "isExact": true, "place": null,'
         ' "places": [{"pathTo": "p", "at": null}], "names": ["a"]}'
     )
-    assert as_rows(Everything, [value]) == [as_row(value)]

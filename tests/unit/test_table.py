@@ -23,12 +23,12 @@ from spark_ext.errors import (
     MalformedMessageError,
     SessionWithoutExtensionError,
 )
+from spark_ext.model.rows import as_row
 from spark_ext.removal.reasons import Reason
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import STAGES
 from spark_ext.tables.results import RemovalStages
 from spark_ext.tables.sql import Statements
-from spark_ext.wire.rows import as_row
 from tests.unit.connect import ConnectSession
 
 TABLE = {

@@ -48,9 +48,9 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "version": set(),
     "launch": {"errors", "version"},
-    "tables": {"errors", "show", "model", "removal", "auditing", "wire", "launch", "version"},
+    "tables": {"errors", "show", "model", "removal", "auditing", "launch", "version"},
     "doctor": {"errors", "model", "launch", "version"},
-    "cli": {"errors", "model", "removal", "wire", "launch", "tables", "doctor"},
+    "cli": {"errors", "model", "removal", "launch", "tables", "doctor"},
     "__init__": {
         "errors",
         "column_mapping",

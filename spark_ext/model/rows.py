@@ -39,12 +39,7 @@ def as_row(value: DataclassInstance) -> dict[str, Any]:
         >>> as_row(FileCount(num_files=2, size_in_bytes=10))
         {'numFiles': 2, 'sizeInBytes': 10}
     """
-    return as_rows(type(value), [value])[0]
-
-
-def as_rows(row: type, values: Iterable[Any]) -> list[dict[str, Any]]:
-    """Returns many dataclasses of one type, each as `as_row` does."""
-    return list(map(_writer(row), values))
+    return _writer(type(value))(value)
 
 
 def in_utc(time: datetime) -> str:
@@ -122,21 +117,17 @@ def without_none(hint: Any) -> Any:
 @cache
 def _writer(row: type) -> Callable[[Any], dict[str, Any]]:
     # Generated code reads one attribute for each column: tables have thousands of rows.
-    items = ", ".join(f"{column!r}: row.{name}" for column, name in _columns(row))
+    names = [field.name for field in dataclasses.fields(row)]
+    items = ", ".join(f"{in_camel_case(name)!r}: row.{name}" for name in names)
     writer: Callable[[Any], dict[str, Any]] = eval(f"lambda row: {{{items}}}")
     return writer
-
-
-@cache
-def _columns(row: type) -> tuple[tuple[str, str], ...]:
-    names = [field.name for field in dataclasses.fields(row)]
-    return tuple((in_camel_case(name), name) for name in names)
 
 
 def _hints(row: type) -> list[tuple[str, Any]]:
     # Called late, because it evaluates the annotations of a class, which are texts.
     hints = get_type_hints(row)
-    return [(column, without_none(hints[name])) for column, name in _columns(row)]
+    names = [field.name for field in dataclasses.fields(row)]
+    return [(in_camel_case(name), without_none(hints[name])) for name in names]
 
 
 def _sql_type(hint: Any) -> str:
