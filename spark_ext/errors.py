@@ -97,7 +97,7 @@ class RuleFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_RUL
 class MalformedMessageError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_MALFORMED_MESSAGE"
 ):
-    """A request to the rules or an answer does not have the shape that `wire/` describes."""
+    """A request to the rules or an answer does not have the shape of `process/messages.py`."""
 
 
 class UnsupportedSparkVersionError(

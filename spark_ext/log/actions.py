@@ -71,6 +71,25 @@ class Commit:
     metadata: LoggedMetadata | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of_message(cls, version: int, time: int | None, actions: Iterable[Action]) -> Commit:
+        """Returns a commit by its actions and the time of the last modification of its file."""
+        found = _by_kind(actions)
+        info = found.get("commitInfo", {})
+        # Protocol, "In-Commit Timestamps": this is the time of the commit, if there is one.
+        own_time = info.get("inCommitTimestamp")
+        parameters = info.get("operationParameters")
+        return cls(
+            version=version,
+            time=time if own_time is None else own_time,
+            operation=info.get("operation"),
+            user=info.get("userName") or info.get("userId"),
+            engine=info.get("engineInfo"),
+            protocol=protocol(found.get("protocol")),
+            metadata=metadata(found.get("metaData")),
+            parameters=parameters if isinstance(parameters, dict) else {},
+        )
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -87,6 +106,20 @@ class Summary:
     first_version: int | None = None
     protocol: Protocol | None = None
     metadata: LoggedMetadata | None = None
+
+    @classmethod
+    def of_message(
+        cls, file: str, version: int, first_version: int | None, actions: Iterable[Action]
+    ) -> Summary:
+        """Returns a checkpoint or a log compaction file by its actions."""
+        found = _by_kind(actions)
+        return cls(
+            file=file,
+            version=version,
+            first_version=first_version,
+            protocol=protocol(found.get("protocol")),
+            metadata=metadata(found.get("metaData")),
+        )
 
 
 @dataclass(frozen=True)
@@ -177,39 +210,6 @@ class TableLog:
     last_checkpoint_target: int | None = None
     truncated_commits: tuple[str, ...] = ()
     files: tuple[FileGroup, ...] | None = None
-
-
-def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
-    """Returns a commit by its actions and the time of the last modification of its file."""
-    found = _by_kind(actions)
-    info = found.get("commitInfo", {})
-    # Protocol, "In-Commit Timestamps": this is the time of the commit, if there is one.
-    own_time = info.get("inCommitTimestamp")
-    parameters = info.get("operationParameters")
-    return Commit(
-        version=version,
-        time=time if own_time is None else own_time,
-        operation=info.get("operation"),
-        user=info.get("userName") or info.get("userId"),
-        engine=info.get("engineInfo"),
-        protocol=protocol(found.get("protocol")),
-        metadata=metadata(found.get("metaData")),
-        parameters=parameters if isinstance(parameters, dict) else {},
-    )
-
-
-def summary(
-    file: str, version: int, first_version: int | None, actions: Iterable[Action]
-) -> Summary:
-    """Returns a checkpoint or a log compaction file by its actions."""
-    found = _by_kind(actions)
-    return Summary(
-        file=file,
-        version=version,
-        first_version=first_version,
-        protocol=protocol(found.get("protocol")),
-        metadata=metadata(found.get("metaData")),
-    )
 
 
 def metadata(action: Action | None) -> LoggedMetadata | None:

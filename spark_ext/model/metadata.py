@@ -136,21 +136,6 @@ class TableFacts:
     exact: CountedFiles | None = None
 
 
-@dataclass(frozen=True)
-class MetadataChange:
-    """A change of metadata, as the first rule receives it.
-
-    Args:
-        old: The table before the transaction; for a new table, the session's defaults.
-        assigned: The requested metadata with the ids and physical names that Delta assigned.
-        commit: The other facts about the transaction.
-    """
-
-    old: TableMetadata
-    assigned: TableMetadata
-    commit: CommitContext
-
-
 def flag(metadata: TableMetadata) -> bool | None:
     """Returns the flag; None if the property is missing or not a boolean in any letter case.
 

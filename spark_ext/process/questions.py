@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The questions of the JVM by name; `spark_ext.wire` has their JSON."""
+"""The questions of the JVM by name; `messages.py` has their JSON."""
 
 from __future__ import annotations
 
@@ -9,31 +9,39 @@ from typing import Any
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.model.keys import MAX_COLUMN_ID
-from spark_ext.model.metadata import Protocol, TableMetadata
+from spark_ext.model.metadata import CommitContext, Protocol, TableMetadata
+from spark_ext.model.rows import ddl
+from spark_ext.process.messages import changed_metadata, parse, render, render_error
 from spark_ext.removal.copy_plan import copy_plan, purge_plan
 from spark_ext.removal.reasons import is_free
 from spark_ext.rules import next_metadata
 from spark_ext.rules.name_warning import name_warning
-from spark_ext.wire import messages as wire
-from spark_ext.wire.failures import described
 
 
 def ask(question: str, request: str) -> str:
     """Returns the answer to a question; an error becomes an answer too."""
     try:
         if question in QUESTIONS:
-            return QUESTIONS[question](request)
-        return _relation(question, request)
+            return render(parse(QUESTIONS[question], request))
+        return _late_answer(question, request)
     except Exception as error:
         # py4j would pass only the text of an error to the JVM, without condition and SQLSTATE.
-        return wire.render_error(described(error))
+        return render_error(error)
 
 
-def _next_metadata(request: str) -> str:
-    change = wire.parse_metadata_change(request)
-    result = next_metadata(old=change.old, new=change.assigned, commit=change.commit)
-    warning = name_warning(old=change.old, new=result)
-    return wire.render_metadata(result, change.assigned, warning=warning)
+def metadata_change(
+    old: TableMetadata, proposed: TableMetadata, assigned: TableMetadata, commit: CommitContext
+) -> dict[str, Any]:
+    """Returns the difference between the metadata to commit and `assigned`.
+
+    Args:
+        old: The table before the transaction; for a new table, the session's defaults.
+        proposed: The metadata that the statement requests. `commit` contains it too.
+        assigned: The requested metadata with the ids and physical names that Delta assigned.
+        commit: The other facts about the transaction.
+    """
+    result = next_metadata(old=old, new=assigned, commit=commit)
+    return changed_metadata(result, assigned, warning=name_warning(old=old, new=result))
 
 
 def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str, Any]:
@@ -64,27 +72,21 @@ def purge(table: TableMetadata) -> dict[str, Any]:
     return {"plan": purge_plan(table) if is_mapped(table) else None}
 
 
-def _erasure_start(request: str) -> str:
-    from spark_ext.erasure.moment import erasure_start
-    from spark_ext.wire.logs import parse_erasure_start
-
-    return wire.render(erasure_start(*parse_erasure_start(request)))
-
-
-def _relation(question: str, request: str) -> str:
+def _late_answer(question: str, request: str) -> str:
     # Imported late, because the process usually starts for a commit, which waits for the start.
-    from spark_ext.process.table_functions import FUNCTIONS
+    from spark_ext.process.table_functions import FUNCTIONS, erasure_question
 
+    if question == "erasure_start":
+        return render(parse(erasure_question, request))
     if question not in FUNCTIONS:
         raise MalformedMessageError(path="question", problem=f"is unknown: {question!r}")
     row, rows = FUNCTIONS[question]()
-    return wire.render_relation(row, rows(request))
+    return render({"schema": ddl(row), "rows": list(rows(request))})
 
 
-# The questions that are not table functions.
-QUESTIONS: dict[str, Callable[[str], str]] = {
-    "next_metadata": _next_metadata,
-    "removal": wire.answered_by(removal),
-    "purge": wire.answered_by(purge),
-    "erasure_start": _erasure_start,
+# The questions of the commit, the removal and the purge: their parameters are the keys.
+QUESTIONS: dict[str, Callable[..., dict[str, Any]]] = {
+    "next_metadata": metadata_change,
+    "removal": removal,
+    "purge": purge,
 }

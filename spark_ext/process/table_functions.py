@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from spark_ext.erasure.moment import ErasureStart, erasure_start
 from spark_ext.errors import MalformedMessageError
-from spark_ext.log.actions import Commit, TableLog
+from spark_ext.log.actions import Commit, TableFolder, TableLog
 from spark_ext.log.history import ColumnEvent, ColumnVersions, column_history, status
+from spark_ext.log.replay import states
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -22,21 +24,64 @@ from spark_ext.model.column_mapping import (
     is_mapped,
     physical_name,
 )
-from spark_ext.model.dropped import ColumnVerdict, DroppedPlace
-from spark_ext.model.metadata import ColumnChange, FlagChange, HistoryRow, StatusRow, TableMetadata
+from spark_ext.model.dropped import Asked, ColumnVerdict, DroppedPlace
+from spark_ext.model.metadata import (
+    ColumnChange,
+    FlagChange,
+    HistoryRow,
+    StatusRow,
+    TableFacts,
+    TableMetadata,
+)
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
+from spark_ext.process.messages import parse, with_condition
 from spark_ext.removal.row import SurveyedTable, surveyed
 from spark_ext.removal.stages import RemovalStage, stages
-from spark_ext.wire.failures import described
-from spark_ext.wire.logs import parse_folder, parse_log, parse_table_and_log
-from spark_ext.wire.messages import parse_table_facts
-from spark_ext.wire.surveys import AskedTable, parse_survey
 
 # The dataclass of rows, and the function that makes rows of a request.
 Relation = tuple[type, Callable[[str], Iterable[Any]]]
 
 _UNKNOWN = ColumnVersions(added=None)
+
+
+@dataclass(frozen=True)
+class TableQuestion:
+    """A table that a table function is called with.
+
+    Args:
+        name: The table, as the user wrote it.
+        log: Its log, with `commitInfo`, `protocol` and `metaData` actions as they were written.
+        metadata: The newest metadata as Delta reads it; None unless the function lists the columns.
+        folder: The table's folder; None unless the function finds dropped columns.
+    """
+
+    name: str
+    log: TableLog
+    metadata: TableMetadata | None
+    folder: TableFolder | None
+
+
+@dataclass(frozen=True)
+class AskedTable:
+    """A table of a survey, as the JVM read it.
+
+    Args:
+        name: The full name of the table.
+        facts: The text of a request of `column_mapping_removal`, so that invalid JSON affects no
+            other table; None if the JVM could not read the table.
+        version: The version that the facts describe; None if the JVM could not read the table.
+        location: The table's folder, a URI without escapes; None in the same case.
+        error: The condition of the error in that case.
+        message: The text of the error.
+    """
+
+    name: str
+    facts: str | None
+    version: int | None
+    location: str | None
+    error: str | None
+    message: str | None
 
 
 @dataclass  # frozen ones are made half as fast, and tables have thousands
@@ -68,12 +113,12 @@ class MappedColumn:
 
 def column_mapping() -> Relation:
     """Returns every column of a table at every level."""
-    return MappedColumn, lambda request: _mapped_columns(*parse_table_and_log(request))
+    return MappedColumn, lambda request: _mapped_columns(parse(TableQuestion, request))
 
 
 def column_mapping_removal() -> Relation:
     """Returns the three removal stages of a table."""
-    return RemovalStage, lambda request: stages(parse_table_facts(request))
+    return RemovalStage, lambda request: stages(parse(TableFacts, request))
 
 
 def column_mapping_audit() -> Relation:
@@ -81,13 +126,13 @@ def column_mapping_audit() -> Relation:
     # The process mostly starts for a commit that waits for it. Importing the checks takes time.
     from spark_ext.auditing import Finding, audit
 
-    return Finding, lambda request: audit(parse_log(request))
+    return Finding, lambda request: audit(_log(request))
 
 
 def column_mapping_history() -> Relation:
     """Returns the changes of a table's columns, oldest first."""
     return HistoryRow, lambda request: (
-        HistoryRow(*_event(event)) for event in column_history(parse_log(request)).events
+        HistoryRow(*_event(event)) for event in column_history(_log(request)).events
     )
 
 
@@ -101,19 +146,19 @@ def column_mapping_dropped() -> Relation:
     # Importing takes time, as for the audit.
     from spark_ext.erasure.find import column_verdict
 
-    return DroppedPlace, lambda request: column_verdict(parse_folder(request)).places
+    return DroppedPlace, lambda request: column_verdict(_folder(request)).places
 
 
 def column_mapping_verdict() -> Relation:
     """Returns whether data of a column remains, as one row."""
     from spark_ext.erasure.find import column_verdict
 
-    return ColumnVerdict, lambda request: (column_verdict(parse_folder(request)),)
+    return ColumnVerdict, lambda request: (column_verdict(_folder(request)),)
 
 
 def column_mapping_survey() -> Relation:
     """Returns the costs of removing column mapping, a row for each table."""
-    return SurveyedTable, lambda request: map(_surveyed, parse_survey(request))
+    return SurveyedTable, lambda request: parse(survey_rows, request)
 
 
 FUNCTIONS: dict[str, Callable[[], Relation]] = {
@@ -131,8 +176,40 @@ FUNCTIONS: dict[str, Callable[[], Relation]] = {
 }
 
 
-def _mapped_columns(table: TableMetadata, log: TableLog) -> Iterator[MappedColumn]:
-    known = column_history(log).columns
+def erasure_question(name: str, log: TableLog, asked: Asked | None) -> ErasureStart:
+    """Returns the answer to `erasure_start`."""
+    return erasure_start(_with_state(log), None if asked is None else asked.checked)
+
+
+def survey_rows(tables: tuple[AskedTable, ...]) -> Iterator[SurveyedTable]:
+    """Returns a row for each table of a survey."""
+    return map(_surveyed, tables)
+
+
+def _log(request: str) -> TableLog:
+    return parse(TableQuestion, request).log
+
+
+def _folder(request: str) -> TableFolder:
+    folder = parse(TableQuestion, request).folder
+    if folder is None:
+        raise MalformedMessageError(path="$.folder", problem="is null")
+    _with_state(folder.log)
+    return folder
+
+
+def _with_state(log: TableLog) -> TableLog:
+    if not states(log):
+        # The answer would be that no column was dropped.
+        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
+    return log
+
+
+def _mapped_columns(asked: TableQuestion) -> Iterator[MappedColumn]:
+    table = asked.metadata
+    if table is None:
+        raise MalformedMessageError(path="$.metadata", problem="is null")
+    known = column_history(asked.log).columns
     others = misleading_names(table.schema) if is_mapped(table) else {}
     for path, field in walk(table.schema):
         versions = known.get(path, _UNKNOWN)
@@ -152,15 +229,15 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
     if table.facts is None:
         return SurveyedTable(table.name, error=table.error, message=table.message)
     try:
-        row = surveyed(parse_table_facts(table.facts))
+        row = surveyed(parse(TableFacts, table.facts))
         return replace(row, version=table.version, location=table.location)
     except Exception as error:  # the other tables have their own rows
-        refusal = described(error)
+        refusal = with_condition(error)
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))
 
 
 def _status(request: str) -> StatusRow:
-    found = status(parse_log(request))
+    found = status(_log(request))
     if found is None:
         raise MalformedMessageError(path="log", problem="has no protocol and metadata")
     since, protocol = found.true_since, found.protocol

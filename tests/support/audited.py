@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from spark_ext.auditing import Finding, audit
-from spark_ext.wire.logs import parse_log
+from spark_ext.process.messages import parse
+from spark_ext.process.table_functions import TableQuestion
 from tests.support import log_request
 
 # Findings of healthy tables after renames and drops.
@@ -15,4 +16,4 @@ HARMLESS = {"misleading_name"}
 
 def findings(table: Path) -> tuple[Finding, ...]:
     """Returns the findings of the audit in a table on the local disk."""
-    return audit(parse_log(log_request.request(table)))
+    return audit(parse(TableQuestion, log_request.request(table)).log)

@@ -31,7 +31,7 @@ KNOWN_ACTIONS = ("commitInfo", "protocol", "metaData")
 
 
 def request(path: Path, name: str = "t", *, files: bool = True) -> str:
-    """Returns the request for a table, as `spark_ext.wire.logs` reads it."""
+    """Returns the request for a table, as `TableQuestion` of `spark_ext.process` reads it."""
     request = {"name": name, "metadata": None, "log": log(path, files=files), "folder": None}
     return json.dumps(request)
 

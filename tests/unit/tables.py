@@ -53,7 +53,7 @@ def without(metadata: TableMetadata, key: str) -> TableMetadata:
 
 
 def wire(metadata: TableMetadata) -> dict[str, Any]:
-    """Returns a table as a request contains it (`spark_ext.wire.messages`)."""
+    """Returns a table as a request contains it (`spark_ext.process.messages`)."""
     return {
         "schema": metadata.schema,
         "configuration": dict(metadata.configuration),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_ext.log.actions import LoggedMetadata, TableLog, commit
+from spark_ext.log.actions import Commit, LoggedMetadata, TableLog
 from spark_ext.log.history import ColumnEvent, ColumnVersions, column_history, status
 from spark_ext.log.replay import states
 from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, FEATURE_NAME, PHYSICAL_NAME
@@ -185,8 +185,8 @@ class TestABrokenLog:
     def test_time_of_the_file_replaces_a_null_time(self) -> None:
         info = {"commitInfo": {"inCommitTimestamp": None}}
 
-        assert commit(1, 7, [info]).time == 7
-        assert commit(1, 7, [{"commitInfo": {"inCommitTimestamp": 5}}]).time == 5
+        assert Commit.of_message(1, 7, [info]).time == 7
+        assert Commit.of_message(1, 7, [{"commitInfo": {"inCommitTimestamp": 5}}]).time == 5
 
 
 class TestWithoutMapping:

@@ -17,7 +17,7 @@ import pytest
 
 from spark_ext.model.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 from spark_ext.process.questions import ask
-from tests.unit import test_wire
+from tests.unit import test_messages
 from tests.unit.tables import struct
 
 TOKEN = "cafe"
@@ -87,7 +87,7 @@ def call(connection: socket.socket, request: str) -> Any:
 def creation() -> str:
     """Returns a request to create a tracked table, whose column name needs every escape."""
     name = 'é "\\ \n日'
-    request = json.loads(test_wire.with_value("commit.flagDefault", False))
+    request = json.loads(test_messages.with_value("commit.flagDefault", False))
     request["old"] = {"schema": None, "configuration": {}}
     configuration = {FEATURE_PROPERTY: "supported", "delta.columnMapping.mode": "name"}
     column = {"name": name, "type": "long", "nullable": True, "metadata": {}}
@@ -129,7 +129,7 @@ class TestProcess:
         connection, _ = worker.connect(TOKEN)
 
         with connection:
-            answer = call(connection, json.dumps(test_wire.REQUEST))
+            answer = call(connection, json.dumps(test_messages.REQUEST))
 
         assert answer["error"]["condition"] == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
 
@@ -159,7 +159,7 @@ class TestQuestions:
         assert answer["error"]["sqlState"] == "XX000"
 
     def test_defect_gets_an_error_answer(self) -> None:
-        request = json.loads(test_wire.with_value("commit.flagDefault", False))
+        request = json.loads(test_messages.with_value("commit.flagDefault", False))
         request["assigned"]["configuration"] = {FEATURE_PROPERTY: "supported"}
         request["proposed"]["schema"] = struct({"s": {"type": {"type": "struct"}}})
 

@@ -16,7 +16,7 @@ import py4j
 import pytest
 
 import spark_ext
-from tests.unit import test_wire
+from tests.unit import test_messages
 from tests.unit.test_process import SECONDS, TOKEN, Worker, call
 
 PACKAGE = Path(spark_ext.__file__).parent
@@ -79,7 +79,7 @@ def assert_serves(process: subprocess.Popen[str]) -> None:
             worker = Worker(process)
             connection, greeting = worker.connect(TOKEN)
             with connection:
-                answer = call(connection, json.dumps(test_wire.REQUEST))
+                answer = call(connection, json.dumps(test_messages.REQUEST))
         finally:
             process.kill()
     assert greeting == "!yv"

@@ -35,7 +35,6 @@ ROOMS: Mapping[str, set[str]] = {
     "log": {"model"},
     "auditing": {"log", "model"},
     "erasure": {"log", "model"},
-    "wire": {"errors", "model", "log"},
     "process": {
         "errors",
         "model",
@@ -44,7 +43,6 @@ ROOMS: Mapping[str, set[str]] = {
         "log",
         "auditing",
         "erasure",
-        "wire",
     },
     "version": set(),
     "launch": {"errors", "version"},

@@ -31,7 +31,7 @@ import sparkext.common.UsageTrackingException;
 import sparkext.delta.ChangedMetadata;
 import sparkext.wire.FunctionColumns.Relation;
 
-/** Reads the JSON of answers; {@code spark_ext/wire/messages.py} describes the shape. */
+/** Reads the JSON of answers; {@code spark_ext/process/messages.py} describes the shape. */
 final class AnswerJson {
   private AnswerJson() {}
 

@@ -17,7 +17,7 @@ import sparkext.log.TableLog.Moment;
 /**
  * The questions to the rule process. The keys of their JSON are the components of the records.
  *
- * <p>{@code spark_ext/wire} reads them as dataclasses, which document each component. {@code
+ * <p>{@code spark_ext/process} reads them as dataclasses, which document each component. {@code
  * tests/unit/test_messages.py} compares the names.
  */
 public sealed interface Question {
