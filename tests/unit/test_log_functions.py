@@ -266,6 +266,7 @@ def test_dropped_columns_have_a_row_for_each_place() -> None:
         ("column_mapping_dropped", {"folder": {**FOLDER, "logRetention": None}}),
         ("column_mapping_dropped", {"folder": None}),
         ("column_mapping", {"metadata": None}),
+        ("column_mapping", {"metadata": {"schema": "=name", "configuration": {}}}),
         ("column_mapping", {"metadata": wire(table({"a": ""})), "log": {}}),
         ("column_mapping_history", {"log": None}),
         ("column_mapping_history", {"log": {**LOG, "commits": [{}]}}),
@@ -278,3 +279,51 @@ def test_request_of_another_shape_is_refused(function: str, parts: dict[str, Any
     refused = answer(function, **parts)
 
     assert refused["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
+
+
+@pytest.mark.parametrize("function", ["column_mapping_history", "column_mapping_survey"])
+@pytest.mark.parametrize("request_", ["", "{", "null", "[]"])
+def test_request_without_an_object_is_refused(function: str, request_: str) -> None:
+    refused = json.loads(ask(function, request_))
+
+    assert refused["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
+
+
+def start_of_erasure(log: Any, asked: Any) -> Any:
+    return json.loads(ask("erasure_start", json.dumps({"name": "t", "log": log, "asked": asked})))
+
+
+@pytest.mark.parametrize("asked", [None, {"column": "s", "checked": None}])
+def test_erasure_starts_at_the_last_drop(asked: Any) -> None:
+    assert start_of_erasure(OF_FOLDER, asked) == {
+        "since": 4,
+        "checked": None,
+        "version": 4,
+        "time": 400,
+    }
+
+
+def test_erasure_continues_a_certificate() -> None:
+    checked = {
+        "tableId": None,
+        "version": 4,
+        "momentVersion": 4,
+        "momentTime": 450,
+        "had": True,
+        "known": True,
+        "live": [],
+        "named": [{"path": "s", "physicalPath": "s", "id": 2}],
+    }
+
+    assert start_of_erasure(OF_FOLDER, {"column": "s", "checked": checked}) == {
+        "since": 5,
+        "checked": 4,
+        "version": 4,
+        "time": 450,
+    }
+
+
+def test_erasure_does_not_start_without_a_state() -> None:
+    refused = start_of_erasure({**OF_FOLDER, "commits": []}, None)
+
+    assert refused["error"]["parameters"]["path"] == "log"
