@@ -100,12 +100,6 @@ class MalformedMessageError(
     """A request to the rules or an answer does not have the shape of `process/messages.py`."""
 
 
-class UnsupportedSparkVersionError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
-):
-    """spark-ext does not support this pair of Spark and Delta."""
-
-
 class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_PROGRESS_FAILED"):
     """A progress callback raised an error while its statement succeeded."""
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from spark_ext.cli.command import Command
 from spark_ext.cli.output import print_error, standard_output
 from spark_ext.cli.session import error_text
-from spark_ext.doctor.diagnoses import as_json, as_text, is_sound
-from spark_ext.doctor.examination import examine
+from spark_ext.doctor import as_json, as_text, examine, is_sound
 from spark_ext.errors import SparkExtError
 from spark_ext.launch.session import CLIENT, DEPLOY_MODES, jar, submit_args
 

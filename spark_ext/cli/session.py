@@ -21,7 +21,6 @@ from spark_ext.launch.session import (
     configure,
 )
 from spark_ext.launch.spark_defaults import defaults, defaults_file
-from spark_ext.launch.spark_home import spark_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +53,7 @@ def own_session(name: str, own: Mapping[str, str] = NO_SETTINGS) -> Iterator[Spa
 
     is_ours = SparkSession.getActiveSession() is None
     builder = SparkSession.Builder().appName(f"spark-ext {name}")
-    settings = defaults(defaults_file(os.environ, spark_home(os.environ)))
+    settings = defaults(defaults_file(os.environ))
     for key in _ADDED_TO:
         if key in settings:
             builder.config(key, settings[key])

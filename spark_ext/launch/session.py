@@ -22,14 +22,7 @@ from spark_ext.errors import (
     SparkExtError,
     UnquotableArgumentError,
 )
-from spark_ext.launch.releases import (
-    DELTA_EXTENSION,
-    USAGE_TRACKING_EXTENSION,
-    launched_spark,
-    require_jars,
-    require_pair,
-)
-from spark_ext.launch.spark_home import spark_home
+from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, require_jars
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -73,7 +66,6 @@ def configure(
         SessionAlreadyRunningError: The running Spark context has no usage tracking.
         JvmWithoutJarsError: The running JVM cannot load the extensions.
         DifferentVersionsError: The JVM has our jar in another version than this package.
-        UnsupportedSparkVersionError: The packages contain a Delta that does not support this Spark.
 
     Source:
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
@@ -95,10 +87,8 @@ def configure(
     chosen: dict[str, str] = builder._options
     options = submit_options()
     options[PACKAGES] = joined(options[PACKAGES], ",".join(extra_packages or []))
-    merged = {key: joined(chosen.get(key) or "", options[key]) for key in _LISTS}
-    _require_pair(entries(merged[PACKAGES]))
-    for key, value in merged.items():
-        builder.config(key, value)
+    for key in _LISTS:
+        builder.config(key, joined(chosen.get(key) or "", options[key]))
     for key in (CATALOG, DRIVER_PYTHON):
         builder.config(key, chosen.get(key, options[key]))
     return builder
@@ -157,13 +147,8 @@ def submit_args(deploy_mode: str = CLIENT) -> list[str]:
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: An argument contains white space, at which a shell splits the
             output of `$(..)`. Or the jar's path contains a comma, at which Spark splits the list.
-        UnsupportedSparkVersionError: The installed Delta does not support the Spark of SPARK_HOME.
     """
     options = submit_options()
-    # Without SPARK_HOME, each spark-submit starts the Spark of its own folder. In cluster mode, the
-    # cluster may have another Spark.
-    if deploy_mode == CLIENT and os.environ.get("SPARK_HOME"):
-        _require_pair(entries(options[PACKAGES]))
     arguments = ["--packages", options.pop(PACKAGES), "--jars", options.pop(JARS)]
     if deploy_mode == CLUSTER:
         arguments = ["--deploy-mode", CLUSTER, *arguments]
@@ -215,12 +200,6 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
         raise RemoteSessionError(server=f"{CONNECT}{host}")
     if is_connect(builder):
         raise RemoteSessionError(server="of its channel builder")
-
-
-def _require_pair(packages: list[str]) -> None:
-    import pyspark
-
-    require_pair(*launched_spark(spark_home(os.environ), pyspark.__version__), packages)
 
 
 def _require_configurable(context: SparkContext | None) -> None:

@@ -9,28 +9,49 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-_BLANKS = " \t\f"
-_LINE_ENDS = re.compile(r"\r\n|\r|\n")
-_KEY_AND_VALUE = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-# Spark's `trimExceptCRLF` removes these characters at both ends of a value.
-_TRIMMED = "".join(chr(code) for code in range(ord(" ") + 1) if chr(code) not in "\r\n")
+# A key, a separator, and a value. A backslash at the end of a line continues the value.
+_ENTRY = re.compile(
+    r"^[ \t\f]*([^#!\s=:][^\s=:]*)[ \t\f]*[=:]?[ \t\f]*((?:\\[\s\S]|[^\\\n])*)", re.MULTILINE
+)
+_BACKSLASH = re.compile(r"\\(?:\n[ \t\f]*|(.))")
 
 
-def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path | None:
-    """Returns the path at which Spark looks for its defaults."""
+def defaults_file(environ: Mapping[str, str]) -> Path | None:
+    """Returns the path at which Spark looks for its defaults; None if no Spark is installed."""
     folder = environ.get("SPARK_CONF_DIR")
     if folder:
         return Path(folder) / "spark-defaults.conf"
-    return None if spark_home is None else spark_home / "conf" / "spark-defaults.conf"
+    home = spark_home(environ)
+    return None if home is None else home / "conf" / "spark-defaults.conf"
+
+
+def spark_home(environ: Mapping[str, str]) -> Path | None:
+    """Returns SPARK_HOME, or else the Spark inside the package pyspark; None if neither exists."""
+    if environ.get("SPARK_HOME"):
+        return Path(environ["SPARK_HOME"])
+    import pyspark
+
+    package = Path(pyspark.__file__).parent
+    # pyspark/find_spark_home.py searches these folders too. `pyspark-client` contains no jars.
+    candidates = (
+        *(Path("..").resolve(), package / "spark-distribution", package),
+        package.parent.parent,  # of a distribution whose folder `python` is in PYTHONPATH
+    )
+    return next((path for path in candidates if _is_spark_home(path)), None)
+
+
+def _is_spark_home(path: Path) -> bool:
+    return os.path.isfile(path / "bin" / "spark-submit") and os.path.isdir(path / "jars")
 
 
 def defaults(file: Path | None) -> dict[str, str]:
-    """Returns the settings of a defaults file; none if the file does not exist.
+    r"""Returns the settings of a defaults file; none if the file does not exist.
+
+    A backslash before another character than the end of a line is removed. Escapes such as `\t`
+    and `\u00fc` have no meaning here.
 
     Raises:
         OSError: The file cannot be read, so that no session starts.
@@ -43,35 +64,7 @@ def defaults(file: Path | None) -> dict[str, str]:
     if file is None or not os.path.isfile(file):
         return {}
     text = file.read_text(encoding="utf-8", errors="replace")
-    found = {}
-    for line in _logical_lines(text):
-        parts = _KEY_AND_VALUE.fullmatch(line)
-        if parts:
-            found[_unescaped(parts[1])] = _unescaped(parts[2]).strip(_TRIMMED)
-    return found
-
-
-def _logical_lines(text: str) -> Iterator[str]:
-    """Yields the lines without comments; a line that ends in a backslash continues in the next."""
-    started = ""
-    for natural in _LINE_ENDS.split(text):
-        line = natural.lstrip(_BLANKS)
-        if not started and (not line or line[0] in "#!"):
-            continue
-        backslashes = len(line) - len(line.rstrip("\\"))
-        if backslashes % 2:
-            started += line[:-1]
-            continue
-        yield started + line
-        started = ""
-    if started:
-        yield started
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(
-        lambda found: (
-            chr(int(found[1][1:], 16)) if len(found[1]) > 1 else _CONTROLS.get(found[1], found[1])
-        ),
-        text,
-    )
+    return {
+        entry[1]: _BACKSLASH.sub(lambda found: found[1] or "", entry[2]).strip()
+        for entry in _ENTRY.finditer(text)
+    }

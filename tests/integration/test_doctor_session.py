@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis
-from spark_ext.doctor.sessions import diagnosis, try_session
-from spark_ext.doctor.trial import DEFAULTS
+from spark_ext.doctor import DEFAULTS, NOTE, OK, PROBLEM, Diagnosis, diagnosis, try_session
 from tests.integration.changed_jars import OUR_DESCRIPTION, changed_jar
 from tests.support.custom_sessions import CATALOG, DELTA, OURS, our_jar
 from tests.support.install_page import block

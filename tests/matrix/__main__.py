@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from spark_ext.launch.releases import SCALA, line_of
 from tests.matrix.environment import CHECKOUT, HOME, make_environment
 from tests.matrix.pairs import SHORT, WHOLE
+from tests.matrix.releases import RELEASES, line_of
 
 DELTAS = CHECKOUT / "jars" / "target" / "delta"
+SCALA = RELEASES["scala"]
 
 TESTS = Path("tests") / "integration"
 # The Python part of Spark Connect differs most between releases.

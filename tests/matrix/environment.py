@@ -23,7 +23,7 @@ from platform import python_version
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from spark_ext.launch.releases import RELEASES
+from tests.matrix.releases import RELEASES
 
 CHECKOUT = Path(__file__).parents[2]
 HOME = CHECKOUT / ".matrix"

@@ -12,7 +12,7 @@ from datetime import date
 from itertools import groupby
 from typing import NamedTuple
 
-from spark_ext.launch.releases import RELEASES, line_of, misfit
+from tests.matrix.releases import RELEASES, line_of
 
 
 class Row(NamedTuple):
@@ -33,7 +33,7 @@ def is_pair(spark: str, delta: str) -> bool:
         delta in removal["neededBy"] and numbers(spark) >= numbers(removal["since"])
         for removal in RELEASES["removedClasses"]
     )
-    return misfit(spark, line_of(spark), delta) is None and not any(removed)
+    return line_of(spark) in RELEASES["deltas"][delta] and not any(removed)
 
 
 def rows(line: str) -> list[Row]:

@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from spark_ext.launch.releases import RELEASES
 from tests.matrix.pairs import Row, rows
+from tests.matrix.releases import RELEASES
 
 CHECKOUT = Path(__file__).parents[2]
 SCALA = RELEASES["scala"]

@@ -10,7 +10,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_ext.launch.releases import RELEASES
+from tests.matrix.releases import RELEASES
 from tests.support.session_conf import session_conf
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"

@@ -7,31 +7,31 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 
-from spark_ext.doctor import installation, sessions
-from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, as_text, is_sound
-from spark_ext.doctor.examination import examine
-from spark_ext.doctor.sessions import diagnosis
-from spark_ext.doctor.trial import CONFIGURE, DEFAULTS, Trial, fault
-from spark_ext.launch import session
+from spark_ext import doctor
+from spark_ext.doctor import (
+    CONFIGURE,
+    DEFAULTS,
+    NOTE,
+    OK,
+    PROBLEM,
+    SKIPPED,
+    Diagnosis,
+    Trial,
+    as_text,
+    diagnosis,
+    examine,
+    fault,
+    is_sound,
+)
+from spark_ext.errors import DeltaPackageMissingError
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
-from spark_ext.launch.session import JARS, PACKAGES
 
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
-
-
-@pytest.fixture
-def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns the path of the package's jar, at which no file exists yet."""
-    path = tmp_path / "spark-ext.jar"
-    monkeypatch.setattr(session, "jar", lambda: path)
-    return path
 
 
 def program(path: Path, script: str) -> Path:
@@ -41,113 +41,7 @@ def program(path: Path, script: str) -> Path:
     return path
 
 
-def a_spark(home: Path, *jars: str) -> dict[str, str]:
-    """Returns an environment with a Spark of these jars."""
-    (home / "jars").mkdir(parents=True)
-    for name in jars:
-        (home / "jars" / name).touch()
-    return {**ENVIRON, "SPARK_HOME": str(home)}
-
-
-# Python.
-
-
-def test_python_is_a_problem_when_it_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert installation.python().status == OK
-    monkeypatch.setattr(installation, "OLDEST_PYTHON", (sys.version_info[0], 99))
-
-    assert installation.python().status == PROBLEM
-
-
-# Java.
-
-
-def a_java(path: Path, version: str) -> Path:
-    return program(path, f"""echo 'openjdk version "{version}" 2024-01-01' >&2""")
-
-
-def test_java_is_a_problem_when_path_has_none(tmp_path: Path) -> None:
-    finding = installation.java({"PATH": str(tmp_path)})
-
-    assert (finding.status, finding.found) == (PROBLEM, "none")
-
-
-def test_java_is_a_problem_when_java_home_has_none(tmp_path: Path) -> None:
-    a_java(tmp_path / "java", "17.0.1")
-
-    finding = installation.java({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
-
-    assert finding.status == PROBLEM
-
-
-@pytest.mark.parametrize(
-    ("version", "status"),
-    [
-        ("1.8.0_392", PROBLEM),
-        ("11.0.21", PROBLEM),
-        ("16", PROBLEM),
-        ("17", OK),
-        ("21.0.2", OK),
-        ("25-ea", OK),
-    ],
-)
-def test_java_is_sound_from_its_oldest_version_on(
-    tmp_path: Path, version: str, status: str
-) -> None:
-    a_java(tmp_path / "java", version)
-
-    finding = installation.java({"PATH": str(tmp_path)})
-
-    assert finding.status == status
-    assert version in finding.found
-
-
-def test_java_home_is_preferred_to_path(tmp_path: Path) -> None:
-    a_java(tmp_path / "path" / "java", "17.0.1")
-    a_java(tmp_path / "home" / "bin" / "java", "21.0.2")
-
-    finding = installation.java(
-        {"PATH": str(tmp_path / "path"), "JAVA_HOME": str(tmp_path / "home")}
-    )
-
-    assert finding.status == OK
-    assert "21.0.2" in finding.found
-    assert "(JAVA_HOME)" in finding.found
-
-
-def test_java_is_a_problem_when_it_is_another_program(tmp_path: Path) -> None:
-    program(tmp_path / "java", "echo no java")
-
-    assert installation.java({"PATH": str(tmp_path)}).status == PROBLEM
-
-
-# Spark, Delta's package and our jar.
-
-
-def test_spark_home_is_a_problem_when_pyspark_is_of_another_line(tmp_path: Path) -> None:
-    found = installation.spark(a_spark(tmp_path / "spark", "spark-core_2.12-3.5.8.jar"))
-
-    assert found.status == PROBLEM
-    assert "3.5.8 of Scala 2.12" in found.found
-    assert pyspark.__version__ in found.found
-
-
-def test_spark_home_is_the_distribution_whose_python_is_imported(tmp_path: Path) -> None:
-    home = tmp_path / "spark"
-    for file in ("python/pyspark/__init__.py", "bin/spark-submit", "jars/x.jar"):
-        (home / file).parent.mkdir(parents=True)
-        (home / file).touch()
-    code = "from spark_ext.launch.spark_home import spark_home; print(spark_home({}))"
-
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(home / "python")},
-        cwd=tmp_path,
-    )
-
-    assert done.stdout.strip() == str(home), done.stderr
+# The trial's process, and what needs no session.
 
 
 def test_trial_in_another_folder_gets_absolute_paths(
@@ -156,56 +50,13 @@ def test_trial_in_another_folder_gets_absolute_paths(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [str(tmp_path)])
 
-    found = sessions._in_other_folder({"PYTHONPATH": ".", "SPARK_CONF_DIR": "conf", "X": "y"})
+    found = doctor._in_other_folder({"PYTHONPATH": ".", "SPARK_CONF_DIR": "conf", "X": "y"})
 
     first, *_, last = found.pop("PYTHONPATH").split(os.pathsep)
     assert (first, (Path(last) / "spark_ext").is_dir()) == (str(tmp_path), True)
     assert found == {"SPARK_CONF_DIR": str(tmp_path / "conf"), "X": "y"}
     monkeypatch.setattr("sys.path", ["", last])
-    assert sessions._in_other_folder({"X": "y"}) == {"X": "y"}
-
-
-def test_spark_home_is_a_problem_without_jars(tmp_path: Path) -> None:
-    assert installation.spark({**ENVIRON, "SPARK_HOME": str(tmp_path)}).status == PROBLEM
-
-
-def test_spark_home_is_a_problem_when_it_is_empty() -> None:
-    assert installation.spark({**ENVIRON, "SPARK_HOME": ""}).status == PROBLEM
-
-
-def test_this_installation_is_sound(jar: Path) -> None:
-    findings = [
-        installation.python(),
-        installation.spark(ENVIRON),
-        installation.jar(),
-        installation.delta(has_jars=False),
-    ]
-
-    assert {finding.status for finding in findings} == {OK}
-
-
-@pytest.mark.parametrize(("has_jars", "status"), [(True, NOTE), (False, PROBLEM)])
-def test_delta_package_is_missing_without_a_problem_when_sessions_have_its_jars(
-    monkeypatch: pytest.MonkeyPatch, has_jars: bool, status: str
-) -> None:
-    monkeypatch.setattr(installation, "module", lambda name: f"no {name}")
-
-    finding = installation.delta(has_jars=has_jars)
-
-    assert finding.status == status
-    assert "no delta" in str(finding.problem)
-
-
-def test_missing_jar_is_a_problem_and_prevents_trial_sessions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session, "files", lambda package: tmp_path)
-    monkeypatch.setattr(sessions, "try_session", pytest.fail)
-
-    found = {finding.check: finding.status for finding in examine(ENVIRON)}
-
-    assert found["jar"] == PROBLEM
-    assert [found[check] for check in (DEFAULTS, "delta", CONFIGURE)] == [SKIPPED] * 3
+    assert doctor._in_other_folder({"X": "y"}) == {"X": "y"}
 
 
 def run_with(modules: Path, **environ: str) -> tuple[int, dict[str, Diagnosis]]:
@@ -225,7 +76,7 @@ def run_with(modules: Path, **environ: str) -> tuple[int, dict[str, Diagnosis]]:
 
 
 @pytest.mark.parametrize(
-    "broken", ["raise ModuleNotFoundError('no pyspark')", "raise RuntimeError('of pyspark')"]
+    "broken", ["raise ModuleNotFoundError('of pyspark')", "raise RuntimeError('of pyspark')"]
 )
 def test_pyspark_is_a_problem_when_its_import_fails(tmp_path: Path, broken: str) -> None:
     (tmp_path / "pyspark.py").write_text(broken)
@@ -233,37 +84,28 @@ def test_pyspark_is_a_problem_when_its_import_fails(tmp_path: Path, broken: str)
     code, findings = run_with(tmp_path)
 
     assert code == 1
-    assert findings["spark"].status == PROBLEM
-    assert "pyspark" in str(findings["spark"].problem)
-    assert list(findings) == ["python", "java", "spark", "jar", DEFAULTS, "delta", CONFIGURE]
-    assert findings[CONFIGURE].status == SKIPPED
+    assert list(findings) == ["python", DEFAULTS, CONFIGURE]
+    assert {findings[way].status for way in (DEFAULTS, CONFIGURE)} == {PROBLEM}
+    assert "of pyspark" in str(findings[DEFAULTS].problem)
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    ("util", "has_spark", "is_client"),
-    [
-        (None, False, True),
-        ("def is_remote_only(): return True", True, True),
-        ("", True, False),
-        ("1 / 0", True, False),
-    ],
-    ids=["without Spark", "beside a Spark", "older", "broken"],
+    ("util", "is_client"),
+    [("def is_remote_only(): return True", True), ("", False), ("1 / 0", False)],
+    ids=["client", "older", "broken"],
 )
-def test_client_of_spark_connect_needs_no_java_and_no_session(
-    tmp_path: Path, util: str | None, has_spark: bool, is_client: bool
+def test_client_of_spark_connect_needs_no_session(
+    tmp_path: Path, util: str, is_client: bool
 ) -> None:
     (tmp_path / "pyspark").mkdir()
     (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
-    if util is not None:
-        (tmp_path / "pyspark" / "util.py").write_text(util)
-    # Another Spark than the package. A client starts no trial session.
-    environ = a_spark(tmp_path / "spark", "spark-core_2.13-4.1.0.jar") if has_spark else {}
+    (tmp_path / "pyspark" / "util.py").write_text(util)
 
-    _, findings = run_with(tmp_path, **environ)
+    code, findings = run_with(tmp_path)
 
-    assert (list(findings) == ["python", "spark", "jar"]) is is_client
-    assert findings["spark"].status == (NOTE if is_client else PROBLEM)
+    assert code == (0 if is_client else 1)
+    assert list(findings) == ["python", *(["spark"] if is_client else [DEFAULTS, CONFIGURE])]
 
 
 # A trial session.
@@ -279,15 +121,19 @@ def place_of(jar: str) -> str:
 def a_trial(*deltas: str, **changed: Any) -> Trial:
     """Returns a trial that tracked its table, with these jars of Delta."""
     places = [place_of(jar) for jar in deltas or (f"/spark/{JAR}",)]
-    sound = {"spark": "4.2.0", "delta": "4.4.0", "extensions": EXTENSIONS, "our_places": ["x"]}
-    return Trial(**{**sound, "delta_places": places, **changed})
+    versions = {"pyspark": "4.2.1", "java": "17.0.1 at /jvm", "spark": "4.2.0", "delta": "4.4.0"}
+    sound = {**versions, "extensions": EXTENSIONS, "our_places": ["x"], "delta_places": places}
+    return Trial(**{**sound, **changed})
 
 
 def test_trial_is_sound_when_it_tracked_its_table() -> None:
     finding = diagnosis(DEFAULTS, a_trial())
 
     assert finding.status == OK
-    assert finding.found.endswith(f"Spark 4.2.0 with delta-spark 4.4.0 at /spark/{JAR}")
+    assert finding.found == (
+        "a session of spark-defaults.conf alone: pyspark 4.2.1, Java 17.0.1 at /jvm, Spark 4.2.0"
+        f" with delta-spark 4.4.0 at /spark/{JAR}"
+    )
 
 
 @pytest.mark.parametrize("extensions", [[], [DELTA_EXTENSION], [f"{USAGE_TRACKING_EXTENSION}2"]])
@@ -301,14 +147,14 @@ def test_trial_of_the_defaults_is_a_note_when_they_do_not_name_the_extension(
 
 
 @pytest.mark.parametrize("missing", ["delta_places", "our_places"])
-def test_trial_is_a_problem_when_an_extension_has_no_jar(jar: Path, missing: str) -> None:
+def test_trial_is_a_problem_when_an_extension_has_no_jar(missing: str) -> None:
     finding = diagnosis(DEFAULTS, a_trial(**{missing: []}))
 
     name = dict(zip(["delta_places", "our_places"], EXTENSIONS, strict=True))[missing]
-    package = f"Set {PACKAGES} to {session.submit_options()[PACKAGES]}."
     assert finding.status == PROBLEM
     assert f"names {name}, and" in str(finding.problem)
-    assert finding.advice == (package if name == DELTA_EXTENSION else f"Set {JARS} to {jar}.")
+    command = "submit-args" if name == DELTA_EXTENSION else "jars"
+    assert f"`python -m spark_ext {command}`" in str(finding.advice)
 
 
 def test_failed_trial_is_a_problem_and_shows_no_password() -> None:
@@ -383,9 +229,9 @@ def test_trial_fails_when_its_process_reports_nothing(
 ) -> None:
     python = program(tmp_path / "python", script)
     monkeypatch.setattr(sys, "executable", str(python))
-    monkeypatch.setattr(sessions, "_SECONDS", 2)
+    monkeypatch.setattr(doctor, "_SECONDS", 2)
 
-    finding = diagnosis(DEFAULTS, sessions.try_session(DEFAULTS, ENVIRON))
+    finding = diagnosis(DEFAULTS, doctor.try_session(DEFAULTS, ENVIRON))
 
     assert finding.status == PROBLEM
     assert failure in str(finding.problem)
@@ -441,39 +287,37 @@ def test_table_of_a_trial_has_a_fault_without_a_log(tmp_path: Path) -> None:
     assert fault(tmp_path) is not None
 
 
-# All checks together.
+# Both trials together.
 
 
-def test_other_checks_continue_when_one_fails(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(way: str, environ: Mapping[str, str]) -> Trial:
-        raise ZeroDivisionError(f"of {way}")
-
-    jar.touch()
-    monkeypatch.setattr(sessions, "try_session", failing)
+@pytest.mark.parametrize(
+    ("has_jars", "condition", "status"),
+    [
+        (True, DeltaPackageMissingError.condition, SKIPPED),
+        (False, DeltaPackageMissingError.condition, PROBLEM),
+        (True, "USAGE_TRACKING_JAR_MISSING", PROBLEM),
+    ],
+)
+def test_session_of_configure_is_skipped_without_the_package_of_a_vendors_delta(
+    monkeypatch: pytest.MonkeyPatch, has_jars: bool, condition: str, status: str
+) -> None:
+    defaults = a_trial() if has_jars else Trial(spark="4.2.0")
+    configured = Trial(failure="no delta", condition=condition)
+    trials = {DEFAULTS: defaults, CONFIGURE: configured}
+    monkeypatch.setattr(doctor, "try_session", lambda way, environ: trials[way])
 
     findings = {finding.check: finding for finding in examine(ENVIRON)}
 
-    assert [findings[check].status for check in ("python", "spark", "jar")] == [OK] * 3
-    assert findings[CONFIGURE].status == PROBLEM
-    assert "ZeroDivisionError: of configure" in str(findings[CONFIGURE].problem)
+    assert findings[DEFAULTS].status == (OK if has_jars else NOTE)
+    assert (findings[CONFIGURE].status, findings[CONFIGURE].problem) == (status, "no delta")
 
 
-@pytest.mark.parametrize("has_package", [True, False])
-def test_session_of_configure_is_skipped_without_the_package_of_delta(
-    jar: Path, monkeypatch: pytest.MonkeyPatch, has_package: bool
-) -> None:
-    monkeypatch.setattr(sessions, "try_session", lambda way, environ: a_trial())
-    if not has_package:
-        monkeypatch.setattr(installation, "module", missing_delta)
+def test_trial_without_a_jvm_names_the_oldest_java() -> None:
+    advices = [
+        diagnosis(DEFAULTS, Trial(failure="x", spark=spark)).advice for spark in (None, "4.2.0")
+    ]
 
-    findings = {finding.check: finding.status for finding in examine(ENVIRON)}
-
-    assert findings["delta"] == (OK if has_package else NOTE)
-    assert findings[CONFIGURE] == (OK if has_package else SKIPPED)
-
-
-def missing_delta(name: str) -> Any:
-    return "no delta" if name == "delta" else pyspark
+    assert ["Java 17" in str(advice) for advice in advices] == [True, False]
 
 
 def test_text_contains_the_values_of_the_findings() -> None:

@@ -49,7 +49,6 @@ def test_registry_is_complete() -> None:
         "ReservedColumnNameError": "USAGE_TRACKING_RESERVED_COLUMN_NAME",
         "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",
         "MalformedMessageError": "USAGE_TRACKING_MALFORMED_MESSAGE",
-        "UnsupportedSparkVersionError": "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION",
         "ProgressFailedError": "USAGE_TRACKING_PROGRESS_FAILED",
         "CannotRemoveColumnMappingError": "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING",
         "NotACertificateError": "USAGE_TRACKING_NOT_A_CERTIFICATE",

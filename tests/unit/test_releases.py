@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests which Spark and Delta `configure` accepts, by the names of their jars and packages."""
+"""Tests that every place that names pairs of Spark and Delta names the same ones."""
 
 from __future__ import annotations
 
@@ -9,140 +9,14 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from pyspark.sql import SparkSession
 
-import spark_ext
 from hatch_build import requirements
-from spark_ext.errors import UnsupportedSparkVersionError
-from spark_ext.launch import session
-from spark_ext.launch.releases import RELEASES, launched_spark, line_of, require_pair
 from tests.matrix.pairs import SHORT, WHOLE, is_pair, numbers
 from tests.matrix.places import PLACES, Place
+from tests.matrix.releases import RELEASES, line_of
 
 CHECKOUT = Path(__file__).parents[2]
 SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
-
-
-@pytest.fixture(autouse=True)
-def _no_jar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "jar", lambda: Path("spark-ext.jar"))
-
-
-def refusal(spark: str, scala: str, *packages: str) -> dict[str, str]:
-    with pytest.raises(UnsupportedSparkVersionError) as refused:
-        require_pair(spark, scala, packages)
-    return refused.value.params
-
-
-@pytest.mark.parametrize(
-    ("spark", "scala", "named"),
-    [
-        ("3.5.8", "2.12", "3.5.8 of Scala 2.12"),
-        ("3.5.8", "2.13", "3.5.8"),
-        ("4.2.0", "2.12", "4.2.0 of Scala 2.12"),
-    ],
-)
-def test_old_spark_or_scala_is_refused(spark: str, scala: str, named: str) -> None:
-    params = refusal(spark, scala, "io.delta:delta-spark_2.12:3.3.2", "org.example:a:1")
-
-    assert params == {"spark": named, "delta": "3.3.2", "supported": RELEASES["supported"]}
-
-
-@pytest.mark.parametrize(
-    ("spark", "artifact", "named"),
-    [
-        ("4.2.0", "delta-spark_4.1_2.13:4.4.0", "4.4.0 for Spark 4.1"),
-        ("4.1.1", "delta-spark_4.0_2.13:4.1.0", "4.1.0 for Spark 4.0"),
-        ("4.0.1", "delta-spark_4.2_2.13:4.4.0", "4.4.0 for Spark 4.2"),
-        ("4.2.0", "delta-spark_2.13:4.3.1", "4.3.1 for Spark 4.1"),
-        ("4.1.0", "delta-spark_2.13:4.0.1", "4.0.1 for Spark 4.0"),
-        ("4.1.0", "delta-spark_2.13:4.4.0", "4.4.0 for Spark 4.2"),
-        ("4.2.0", "delta-spark_4.2_2.13:4.3.1", "4.3.1"),
-        ("4.3.0", "delta-spark_4.3_2.13:4.4.0", "4.4.0"),
-        ("4.2.0", "delta-spark_4.2_2.13:4.4.1", "4.4.1, for which there are no jars"),
-        ("4.2.0", "delta-spark_2.12:3.3.2", "3.3.2 of Scala 2.12"),
-    ],
-)
-def test_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
-    assert refusal(spark, "2.13", "org.example:a:1", f"io.delta:{artifact}") == {
-        "spark": spark,
-        "delta": named,
-        "supported": RELEASES["supported"],
-    }
-
-
-@pytest.mark.parametrize(
-    ("spark", "artifact"),
-    [
-        ("4.0.1", "delta-spark_2.13:4.0.0"),
-        ("4.0.1", "delta-spark_4.0_2.13:4.1.0"),
-        ("4.0.2", "delta-spark_4.0_2.13:4.4.0"),
-        ("4.1.1", "delta-spark_4.1_2.13:4.3.1"),
-        ("4.1.0", "delta-spark_2.13:4.1.0"),
-        ("4.0.5", "delta-spark_4.0_2.13:4.1.0"),
-        ("4.1.1", "delta-spark_4.1_2.13:4.2.0"),
-        ("4.1.2", "delta-spark_4.1_2.13:4.3.0"),
-        ("4.2.0", "delta-spark_4.2_2.13:4.4.0"),
-        ("4.2.1-SNAPSHOT", "delta-spark_2.13:4.4.0"),
-        # Versions of vendors.
-        ("4.0.2-amzn-0", "delta-spark_4.0_2.13:4.1.0"),
-        ("4.1.1.5.2", "delta-spark_2.13:4.2.0"),
-        # A vendor's Spark 4.1.2 may have the class that the released one lacks. The jar checks it.
-        ("4.1.2", "delta-spark_4.1_2.13:4.2.0"),
-        ("4.1.2", "delta-spark_4.1_2.13:4.2.0.dataproc-1"),
-        ("4.0.2", "delta-spark_4.0_2.13:4.0.0-amzn-1"),
-        # The jar checks releases that are newer than all known releases.
-        ("4.3.0", "delta-spark_4.3_2.13:4.99.0"),
-        ("4.2.0", "delta-spark_2.13:4.99.0"),
-    ],
-)
-def test_pair_is_accepted(spark: str, artifact: str) -> None:
-    require_pair(spark, "2.13", [f"io.delta:{artifact}", "io.delta:delta-sharing-spark_2.13:9"])
-
-
-def test_configure_refuses_a_wrong_pair_and_does_not_change_the_builder() -> None:
-    builder = SparkSession.Builder()
-    builder.config("spark.jars.packages", "io.delta:delta-spark_2.13:4.3.1")
-
-    with pytest.raises(UnsupportedSparkVersionError):
-        spark_ext.configure(builder)
-
-    assert builder._options == {"spark.jars.packages": "io.delta:delta-spark_2.13:4.3.1"}
-
-
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        (["spark-core_2.12-3.5.8.jar", "spark-sql_2.12-3.5.8.jar"], ("3.5.8", "2.12")),
-        (["spark-core_2.13-4.2.0-preview1.jar"], ("4.2.0-preview1", "2.13")),
-        # Jars without a known version.
-        (["spark-assembly.jar"], ("4.1.0", "2.13")),
-    ],
-)
-def test_launched_spark_is_the_one_of_spark_home(
-    tmp_path: Path, files: list[str], found: tuple[str, str]
-) -> None:
-    (tmp_path / "jars").mkdir()
-    for name in files:
-        (tmp_path / "jars" / name).touch()
-
-    assert launched_spark(tmp_path, "4.1.0") == found
-
-
-def test_configure_refuses_an_old_spark_of_spark_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "jars").mkdir()
-    (tmp_path / "jars" / "spark-core_2.12-3.5.8.jar").touch()
-    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-
-    with pytest.raises(UnsupportedSparkVersionError) as refused:
-        spark_ext.configure(SparkSession.Builder())
-
-    assert refused.value.params["spark"] == "3.5.8 of Scala 2.12"
-
-
-# Every place that names the pairs.
 
 
 PAIRS = {

@@ -8,7 +8,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * The releases of Spark and Delta in {@code spark_ext/releases.json}, which Java and Python read.
+ * The releases of Spark and Delta in {@code spark_ext/releases.json}, which the matrix of the tests
+ * reads too.
  *
  * <p>This class uses Jackson 2.10 only, because a Spark that must be refused may have that version.
  */
