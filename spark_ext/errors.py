@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
-from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 # The import of importlib.resources takes a fifth of the rule process's start.
@@ -23,10 +23,15 @@ _CONDITIONS: dict[str, dict[str, str]] = json.loads(
 )
 
 _PLACE = re.compile(r"`\{\w+\}`|\{\w+\}")
+_PREFIX = "USAGE_TRACKING_"
+_WORD = re.compile("[A-Z][a-z]*")
 
 
 class SparkExtError(Exception):
     """The root of all errors of spark-ext.
+
+    A class has the condition of its name: `NotMappedError` has USAGE_TRACKING_NOT_MAPPED. A class
+    with another condition names it.
 
     Args:
         params: The values of the template by the names of the parameters.
@@ -36,11 +41,11 @@ class SparkExtError(Exception):
     sql_state: ClassVar[str]
     template: ClassVar[str]
 
-    def __init_subclass__(cls, *, condition: str) -> None:
+    def __init_subclass__(cls, *, condition: str | None = None) -> None:
         super().__init_subclass__()
-        cls.condition = condition
-        cls.sql_state = _CONDITIONS[condition]["sqlState"]
-        cls.template = _CONDITIONS[condition]["template"]
+        cls.condition = condition or _PREFIX + "_".join(_WORD.findall(cls.__name__)[:-1]).upper()
+        cls.sql_state = _CONDITIONS[cls.condition]["sqlState"]
+        cls.template = _CONDITIONS[cls.condition]["template"]
 
     def __init__(self, **params: object) -> None:
         self.params = {name: str(value) for name, value in params.items()}
@@ -51,13 +56,9 @@ class SparkExtError(Exception):
         value = self.params[place.strip("`{}")]
         return f"`{value}`" if place[0] == "`" and "`" not in value else value
 
-    def __reduce__(self) -> tuple[Callable[..., SparkExtError], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[partial[SparkExtError], tuple[()]]:
         # Python pickles an exception by its positional arguments, and this class has none.
-        return _raised, (type(self), self.params)
-
-
-def _raised(error: type[SparkExtError], params: dict[str, str]) -> SparkExtError:
-    return error(**params)
+        return partial(type(self), **self.params), ()
 
 
 # Errors of the rules.
@@ -75,69 +76,57 @@ class IcebergWriterCompatError(
     """A table requests usage tracking and IcebergWriterCompatV1 at the same time."""
 
 
-class IncompleteRemovalError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_INCOMPLETE_REMOVAL"
-):
+class IncompleteRemovalError(SparkExtError, ValueError):
     """A commit sets the mode `none` and keeps the physical names of the columns."""
 
 
-class ReservedColumnNameError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_RESERVED_COLUMN_NAME"
-):
+class ReservedColumnNameError(SparkExtError, ValueError):
     """Without column mapping, Spark or Delta would read a column as an internal column."""
 
 
 # Failures of the rules and of the rule process.
 
 
-class RuleFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_RULE_FAILED"):
+class RuleFailedError(SparkExtError, RuntimeError):
     """A rule raised an error without a condition, which is a defect of spark-ext."""
 
 
-class MalformedMessageError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_MALFORMED_MESSAGE"
-):
+class MalformedMessageError(SparkExtError, ValueError):
     """A request to the rules or an answer does not have the shape of `process/messages.py`."""
 
 
-class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_PROGRESS_FAILED"):
+class ProgressFailedError(SparkExtError, RuntimeError):
     """A progress callback raised an error while its statement succeeded."""
 
 
 # Errors of remove_column_mapping(), align_names(), certificates and reports.
 
 
-class CannotRemoveColumnMappingError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
-):
+class CannotRemoveColumnMappingError(SparkExtError, RuntimeError):
     """A table cannot reach the requested stage of removal."""
 
 
-class NotACertificateError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_A_CERTIFICATE"):
+class NotACertificateError(SparkExtError, ValueError):
     """A file is not a certificate of erasure for the requested column."""
 
 
-class InvalidFileNameError(SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_FILE_NAME"):
+class InvalidFileNameError(SparkExtError, ValueError):
     """The file name of a report or a certificate ends with no known extension."""
 
 
-class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):
+class NotMappedError(SparkExtError, ValueError):
     """A table has no column mapping, and no alignment of its names was interrupted."""
 
 
-class ModeIdLostError(SparkExtError, ValueError, condition="USAGE_TRACKING_MODE_ID_LOST"):
+class ModeIdLostError(SparkExtError, ValueError):
     """A table would lose the mode `id`, which Delta allows for new tables only."""
 
 
-class CannotAlignNamesError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_CANNOT_ALIGN_NAMES"
-):
+class CannotAlignNamesError(SparkExtError, RuntimeError):
     """A table cannot remove column mapping, which is the first step of an alignment."""
 
 
-class AlignmentConflictError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_ALIGNMENT_CONFLICT"
-):
+class AlignmentConflictError(SparkExtError, RuntimeError):
     """Another writer undid a step of an alignment before the next step."""
 
 
@@ -150,15 +139,11 @@ class ExtensionJarMissingError(
     """The package has no jar, because the jar was not built in this checkout."""
 
 
-class SessionAlreadyRunningError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_SESSION_ALREADY_RUNNING"
-):
+class SessionAlreadyRunningError(SparkExtError, RuntimeError):
     """A running Spark context has no extension, and would ignore the options without an error."""
 
 
-class SessionNotAttachableError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_SESSION_NOT_ATTACHABLE"
-):
+class SessionNotAttachableError(SparkExtError, RuntimeError):
     """A running session cannot load the extension."""
 
 
@@ -168,35 +153,27 @@ class SessionWithoutExtensionError(
     """A session has no table functions of spark-ext, because it has no extension."""
 
 
-class RemoteSessionError(SparkExtError, ValueError, condition="USAGE_TRACKING_REMOTE_SESSION"):
+class RemoteSessionError(SparkExtError, ValueError):
     """A client configures a session of a Spark Connect server, which has its own settings."""
 
 
-class JvmWithoutJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_JVM_WITHOUT_JARS"):
+class JvmWithoutJarsError(SparkExtError, RuntimeError):
     """The running JVM has no extension, and Spark would start a session without it."""
 
 
-class DifferentVersionsError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_DIFFERENT_VERSIONS"
-):
+class DifferentVersionsError(SparkExtError, RuntimeError):
     """The Python package and the jar in the JVM have different versions."""
 
 
-class ClassicSparkMissingError(
-    SparkExtError, ImportError, condition="USAGE_TRACKING_CLASSIC_SPARK_MISSING"
-):
+class ClassicSparkMissingError(SparkExtError, ImportError):
     """PySpark is missing or only a client of Spark Connect, which cannot configure a session."""
 
 
-class DeltaPackageMissingError(
-    SparkExtError, ImportError, condition="USAGE_TRACKING_DELTA_PACKAGE_MISSING"
-):
+class DeltaPackageMissingError(SparkExtError, ImportError):
     """The Python package delta-spark, its metadata, or a package that it imports is missing."""
 
 
-class UnquotableArgumentError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_UNQUOTABLE_ARGUMENT"
-):
+class UnquotableArgumentError(SparkExtError, ValueError):
     """An argument contains white space or a comma, where a shell or Spark splits arguments."""
 
 
@@ -232,27 +209,19 @@ class MappingMetadataExistsError(
     """A table without column mapping already has column mapping metadata in its schema."""
 
 
-class MissingColumnIdError(
-    SparkExtError, LookupError, condition="USAGE_TRACKING_MISSING_COLUMN_ID"
-):
+class MissingColumnIdError(SparkExtError, LookupError):
     """A column of a mapped table has no column id."""
 
 
-class MissingPhysicalNameError(
-    SparkExtError, LookupError, condition="USAGE_TRACKING_MISSING_PHYSICAL_NAME"
-):
+class MissingPhysicalNameError(SparkExtError, LookupError):
     """A column of a mapped table has no physical name."""
 
 
-class DuplicatedColumnIdError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_DUPLICATED_COLUMN_ID"
-):
+class DuplicatedColumnIdError(SparkExtError, ValueError):
     """Two columns of a table have the same column id."""
 
 
-class DuplicatedPhysicalNameError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"
-):
+class DuplicatedPhysicalNameError(SparkExtError, ValueError):
     """Two columns of a struct have the same physical name."""
 
 
