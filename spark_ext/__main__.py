@@ -9,17 +9,8 @@ import signal
 import sys
 from pathlib import Path
 
-from spark_ext.cli import audit, dropped, installation, lakehouse, survey
-from spark_ext.cli.command import PROGRAM, Command, examples
+from spark_ext.cli.commands import COMMANDS, PROGRAM, examples
 from spark_ext.version import __version__
-
-COMMANDS: tuple[Command, ...] = (
-    *installation.COMMANDS,
-    audit.COMMAND,
-    survey.COMMAND,
-    *lakehouse.COMMANDS,
-    dropped.COMMAND,
-)
 
 INTERRUPTED = 128 + signal.SIGINT
 

@@ -3,33 +3,21 @@
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from spark_ext.errors import InvalidFileNameError
-from spark_ext.tables.report import require_form, require_writable
+from spark_ext.errors import SparkExtError
+from spark_ext.model.rows import as_row
+from spark_ext.tables.progress import LakehouseProgress, line
 
-
-def output_file(forms: Sequence[str], text: str) -> Path:
-    """Returns the file of an argument, which ends with one of the forms and can be written.
-
-    Raises:
-        ArgumentTypeError: The name has another end, or the folder is not writable.
-    """
-    path = Path(text)
-    try:
-        require_form(path, forms)
-        require_writable(path)  # otherwise the command would fail after hours of work
-    except InvalidFileNameError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
-    return path
+LINES, JSON, NONE = PROGRESS = ("lines", "json", "none")
+_ERASE_LINE = "\r\x1b[K"
 
 
 def written(write: Callable[[Path], None], paths: Iterable[Path]) -> bool:
@@ -64,3 +52,27 @@ def print_error(text: str, end: str = "\n") -> None:
     """Prints to standard error. A run of hours does not end because its reader has ended."""
     with suppress(OSError):
         print(text, end=end, file=sys.stderr, flush=True)
+
+
+def error_text(error: Exception) -> str:
+    """Returns the condition and the text of an error; Spark's texts contain the condition."""
+    return f"[{error.condition}] {error}" if isinstance(error, SparkExtError) else str(error)
+
+
+def progress(form: str) -> Callable[[LakehouseProgress], None] | None:
+    """Returns the callback that prints the progress of a run in one of the forms, or None.
+
+    The progress is a line for people, which replaces the last line of a terminal, or lines of JSON
+    for schedulers.
+    """
+    if form == NONE:
+        return None
+    if form == JSON:
+        return lambda progress: print_error(json.dumps(as_row(progress)))
+    return _print_in_place if sys.stderr.isatty() else lambda progress: print_error(line(progress))
+
+
+def _print_in_place(progress: LakehouseProgress) -> None:
+    width = shutil.get_terminal_size().columns - 1
+    end = "\n" if progress.finished else ""
+    print_error(f"{_ERASE_LINE}{line(progress)[:width]}", end)

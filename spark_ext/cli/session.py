@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the session of a command, with spark-ext and the user's `spark-defaults.conf`."""
+"""Starts the session of a command, and runs a call over many tables in it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from spark_ext.cli.output import print_error
-from spark_ext.errors import SparkExtError
+from spark_ext.cli.output import error_text, print_error
 from spark_ext.launch.session import (
     CATALOG,
     DRIVER_PYTHON,
@@ -21,9 +20,12 @@ from spark_ext.launch.session import (
     configure,
 )
 from spark_ext.launch.spark_defaults import defaults, defaults_file
+from spark_ext.tables.threads import receiving_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_Report = TypeVar("_Report")
 
 # The options of a builder replace those of the file, and `configure` adds to the builder's.
 _ADDED_TO = (PACKAGES, JARS, EXTENSIONS, CATALOG, DRIVER_PYTHON)
@@ -34,12 +36,13 @@ _QUIET = {
 }
 # The wait for the last lines of a JVM that does not start.
 _SECONDS = 2.0
-NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
-def own_session(name: str, own: Mapping[str, str] = NO_SETTINGS) -> Iterator[SparkSession]:
-    """Yields a session, and stops it afterwards unless this process had a session before.
+def own_session(name: str, own: Mapping[str, str] = {}) -> Iterator[SparkSession]:
+    """Yields a session with spark-ext and the user's `spark-defaults.conf`.
+
+    Stops the session afterwards, unless this process had a session before.
 
     Args:
         name: The command.
@@ -105,6 +108,58 @@ def quiet_unless_it_fails() -> Iterator[None]:
         has_started.set()
 
 
-def error_text(error: Exception) -> str:
-    """Returns the condition and the text of an error; Spark's texts contain the condition."""
-    return f"[{error.condition}] {error}" if isinstance(error, SparkExtError) else str(error)
+def run(
+    command: str,
+    call: Callable[[SparkSession], _Report],
+    *,
+    code_of: Callable[[_Report], int],
+    write: Callable[[_Report], bool],
+    show: Callable[[_Report], None],
+    failed: int,
+    settings: Mapping[str, str] = {},
+) -> int:
+    """Runs a call over many tables, and returns the exit code.
+
+    The files are written first, because standard output may have no reader, and the session may
+    fail to stop.
+
+    Args:
+        command: The name of the command.
+        call: Returns the report, or raises an error with the attribute `report`.
+        code_of: Returns the exit code of a report.
+        write: Writes the files, and returns whether each is written.
+        show: Prints the report.
+        failed: The least exit code of a run that ended with an error.
+        settings: The settings of the session.
+    """
+    code = None
+    try:
+        with own_session(command, settings) as spark:
+            with receiving_signals():  # A signal after the call waits for the files.
+                report, error, number = _ended(call, spark)
+                code = code_of(report) if number is None else 128 + number
+                is_written = write(report)
+            if error is not None or not is_written:
+                code = max(code, failed)
+            show(report)
+            if error is not None:
+                raise error
+    except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
+        print_error(error_text(error))
+        return 2 if code is None else max(code, failed)
+    return code
+
+
+def _ended(
+    call: Callable[[SparkSession], _Report], spark: SparkSession
+) -> tuple[_Report, Exception | None, int | None]:
+    """Returns the report of a call, with the error or the number of the signal that ended it."""
+    try:
+        return call(spark), None, None
+    except (Exception, KeyboardInterrupt) as error:
+        report: _Report | None = getattr(error, "report", None)
+        if report is None:  # no table began
+            raise
+        if isinstance(error, KeyboardInterrupt):
+            return report, None, getattr(error, "signal", signal.SIGINT)
+        return report, error, None

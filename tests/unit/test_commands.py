@@ -14,9 +14,9 @@ import pytest
 
 import spark_ext
 from spark_ext import __main__ as command_line
-from spark_ext.__main__ import COMMANDS, main
-from spark_ext.cli import amounts
-from spark_ext.cli.command import Command
+from spark_ext.__main__ import main
+from spark_ext.cli import arguments
+from spark_ext.cli.commands import COMMANDS, Command
 
 NAMES = [command.name for command in COMMANDS]
 
@@ -131,13 +131,13 @@ def test_interrupted_command_has_the_exit_code_of_the_signal(
     ],
 )
 def test_size_is_bytes(text: str, expected: int) -> None:
-    assert amounts.size(text) == expected
+    assert arguments.size(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "500", "500g", "-1GB", "GB", "1e3GB", "5 G B", "٣GB"])
 def test_size_refuses_other_texts(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="500GB"):
-        amounts.size(text)
+        arguments.size(text)
 
 
 @pytest.mark.parametrize(
@@ -145,16 +145,16 @@ def test_size_refuses_other_texts(text: str) -> None:
     [("6h", 21_600), ("1h30m", 5_400), ("45s", 45), ("1.5h", 5_400), ("2d", 172_800), ("0s", 0)],
 )
 def test_duration_is_a_timedelta(text: str, seconds: int) -> None:
-    assert amounts.duration(text) == timedelta(seconds=seconds)
+    assert arguments.duration(text) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize("text", ["", "6", "h", "-6h", "6 h", "6h30", "1w", "٣h", "9999999999d"])
 def test_duration_refuses_other_texts(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="1h30m"):
-        amounts.duration(text)
+        arguments.duration(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.0", "", "²"])
 def test_count_refuses_other_texts(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="from 1"):
-        amounts.count(text)
+        arguments.count(text)

@@ -12,6 +12,7 @@ import pytest
 
 import spark_ext
 from spark_ext import __main__ as command_line
+from spark_ext.cli.commands import COMMANDS
 from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
 from tests.support.pages import PAGES as RUN_PAGES
 from tests.unit.test_settings import DECLARED, SETTING
@@ -64,7 +65,7 @@ def every_block() -> list[Block]:
 
 def commands() -> list[tuple[str, str]]:
     """Returns our command lines that the pages show, in blocks and in sentences."""
-    names = "|".join(command.name for command in command_line.COMMANDS)
+    names = "|".join(command.name for command in COMMANDS)
     # A sentence may have "spark-ext" at the start of a line.
     ours = rf"make|python -m spark_ext|(?<=`)spark-ext|spark-ext(?= (?:{names})\b)"
     found = re.compile(rf"(?:^|`|\$\()((?:{ours}) [a-z][^`)\n#]*)", re.MULTILINE)

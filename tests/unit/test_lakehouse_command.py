@@ -10,7 +10,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,9 @@ from spark_ext import (
     TableResult,
 )
 from spark_ext.__main__ import main
-from spark_ext.cli import lakehouse, many_tables, run_progress
-from spark_ext.cli.output import output_file
+from spark_ext.cli import output, session
+from spark_ext.cli.arguments import output_file
+from spark_ext.cli.commands import COMMANDS
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.tables import calls, erase
 from spark_ext.tables.options import LakehouseOptions
@@ -82,10 +83,61 @@ def test_wrong_arguments_are_refused_before_a_session_starts(
     assert error in capsys.readouterr().err
 
 
-def test_commands_have_every_option_of_the_functions() -> None:
-    without_argument = {"only", "progress"}
+@pytest.mark.parametrize("name", ["remove", "align", "track", "untrack"])
+def test_command_has_every_option_of_the_functions(name: str) -> None:
+    parser = argparse.ArgumentParser()
+    (command,) = [each for each in COMMANDS if each.name == name]
 
-    assert {*lakehouse._OPTIONS, *without_argument} == LakehouseOptions.__annotations__.keys()
+    command.add_arguments(parser)
+
+    arguments = {action.dest for action in parser._actions}
+    assert LakehouseOptions.__annotations__.keys() - arguments == {"only"}
+
+
+@pytest.mark.usefixtures("no_session")
+@pytest.mark.parametrize(
+    ("command", "arguments", "function", "options"),
+    [
+        ("remove", "--until readers", "remove_column_mapping", {"until": "readers"}),
+        ("align", "--to-name-mode", "align_names", {"to_name_mode": True}),
+        (
+            "track",
+            "--include a --include b --exclude c --max-bytes 1KB --max-time 1h",
+            "track",
+            {
+                "include": ["a", "b"],
+                "exclude": ["c"],
+                "max_bytes": 1000,
+                "max_time": timedelta(hours=1),
+            },
+        ),
+        (
+            "untrack",
+            "--parallel 2 --on-error 3 --dry-run",
+            "untrack",
+            {"parallel": 2, "on_error": 3, "dry_run": True},
+        ),
+        ("untrack", "--on-error continue", "untrack", {"on_error": "continue"}),
+        ("track", "", "track", {}),
+    ],
+)
+def test_function_gets_the_options_that_are_given_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    arguments: str,
+    function: str,
+    options: dict[str, Any],
+) -> None:
+    calls_with: list[dict[str, Any]] = []
+
+    def called(spark: None, *where: str, **options: Any) -> LakehouseReport:
+        calls_with.append({"where": where, **options})
+        return REPORT
+
+    monkeypatch.setattr(calls, function, called)
+
+    assert main([command, "sales", "main.hr", *arguments.split(), "--progress", "none"]) == 1
+    assert calls_with == [{"where": ("sales", "main.hr"), "progress": None, **options}]
 
 
 def test_report_folder_is_checked_without_creating_a_file(tmp_path: Path) -> None:
@@ -133,7 +185,7 @@ def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
 @pytest.fixture
 def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs commands without a session."""
-    monkeypatch.setattr(many_tables, "own_session", lambda *_: nullcontext())
+    monkeypatch.setattr(session, "own_session", lambda *_: nullcontext())
 
 
 def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
@@ -149,7 +201,7 @@ def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[Lak
         written.append(report)
         return True
 
-    code = many_tables.run(
+    code = session.run(
         *("track", call), code_of=lambda _: 0, write=write, show=shown.append, failed=1
     )
     return code, written, shown
@@ -178,11 +230,11 @@ def ended_with_report(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     """Lets `untrack` end with a report, and returns the settings of the sessions that started."""
     settings: list[dict[str, str]] = []
 
-    def session(command: str, own: dict[str, str]) -> AbstractContextManager[None]:
+    def own_session(command: str, own: dict[str, str]) -> AbstractContextManager[None]:
         settings.append(own)
         return nullcontext()
 
-    monkeypatch.setattr(many_tables, "own_session", session)
+    monkeypatch.setattr(session, "own_session", own_session)
     monkeypatch.setattr(calls, "untrack", lambda *where, **options: REPORT)
     return settings
 
@@ -239,7 +291,7 @@ def test_report_is_written_when_a_signal_arrives_at_the_end_of_a_call() -> None:
         written.append(report)
         return True
 
-    code = many_tables.run(
+    code = session.run(
         *("track", call), code_of=lambda _: 0, write=write, show=lambda _: None, failed=1
     )
 
@@ -279,6 +331,7 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
             return super().write(text)
 
     def dropped_columns(*where: object, **options: object) -> Certificate:
+        assert (options["column"], options["certificate"]) == ("ssn", None)
         if error is not None:
             error.report = ERASURES  # type: ignore[attr-defined]
             raise error
@@ -355,7 +408,7 @@ def progress(*, finished: bool = False) -> LakehouseProgress:
 def test_progress_for_schedulers_has_an_object_per_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    callback = run_progress.callback("json")
+    callback = output.progress("json")
     assert callback is not None
 
     callback(progress())
@@ -368,7 +421,7 @@ def test_progress_for_schedulers_has_an_object_per_line(
 
 
 def test_progress_for_people_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    callback = run_progress.callback("lines")
+    callback = output.progress("lines")
     assert callback is not None
 
     callback(progress())
@@ -381,7 +434,7 @@ def test_progress_in_a_terminal_replaces_its_line(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "20")
-    callback = run_progress.callback("lines")
+    callback = output.progress("lines")
     assert callback is not None
 
     callback(progress())
@@ -393,4 +446,4 @@ def test_progress_in_a_terminal_replaces_its_line(
 
 
 def test_no_progress_means_no_callback() -> None:
-    assert run_progress.callback("none") is None
+    assert output.progress("none") is None

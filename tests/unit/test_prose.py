@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_ext.__main__ import COMMANDS
-from spark_ext.cli.command import Command
+from spark_ext.cli.commands import COMMANDS, Command
 from tests.unit.prose import objections, sentences
 
 CHECKOUT = Path(__file__).parents[2]

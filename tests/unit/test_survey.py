@@ -17,7 +17,7 @@ from pyspark.sql import Row
 
 import spark_ext
 from spark_ext import LakehouseProgress, Obstacle, Survey, SurveyedTable
-from spark_ext.cli.survey import as_json_lines
+from spark_ext.cli.commands import as_json_lines
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments that commands share, and their values: bytes, durations, numbers and files."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from spark_ext.cli.output import PROGRESS
+from spark_ext.errors import InvalidFileNameError
+from spark_ext.removal.stages import STAGES
+from spark_ext.tables.report import require_form, require_writable
+
+_BYTES: dict[str, int] = {
+    "B": 1,
+    **{f"{prefix}B": 1000**power for power, prefix in enumerate("KMGTP", 1)},
+    **{f"{prefix}IB": 1024**power for power, prefix in enumerate("KMGTP", 1)},
+}
+_SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d+)?) ?([A-Za-z]+)", re.ASCII)
+# Each unit is given at most once.
+_DURATION = re.compile(
+    "(?=.)" + "".join(rf"(?:\d{{1,6}}(?:\.\d+)?{unit})?" for unit in _SECONDS), re.ASCII
+)
+
+
+def size(text: str) -> int:
+    """Returns bytes.
+
+    Raises:
+        ArgumentTypeError: The text is not a number with a unit of bytes.
+
+    Example:
+        >>> size("500GB"), size("1.5 MiB"), size("42B")
+        (500000000000, 1572864, 42)
+    """
+    match = _SIZE.fullmatch(text)
+    unit = _BYTES.get(match[2].upper()) if match else None
+    if match is None or unit is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a size: write a number and a unit, such as 500GB (10^9 bytes each) "
+            "or 500GiB (2^30 bytes each)"
+        )
+    return int(float(match[1]) * unit)
+
+
+def duration(text: str) -> timedelta:
+    """Returns a duration.
+
+    Raises:
+        ArgumentTypeError: The text is not a list of numbers with units of time.
+
+    Example:
+        >>> str(duration("1h30m")), str(duration("45s"))
+        ('1:30:00', '0:00:45')
+    """
+    if not _DURATION.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a duration: write numbers and units, such as 6h, 90m, 45s or 1h30m"
+        )
+    parts = re.findall(r"([\d.]+)([dhms])", text)
+    return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in parts))
+
+
+def count(text: str, least: int = 1) -> int:
+    """Returns a number from 1 or from 0.
+
+    Raises:
+        ArgumentTypeError: The text is not such a number.
+    """
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least}")
+    return int(text)
+
+
+def errors(text: str) -> str | int:
+    """Returns `continue`, or a number from 1."""
+    return text if text == "continue" else count(text)
+
+
+def column(text: str) -> str:
+    """Returns the name of a column, which is not empty."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the column is empty")
+    return text
+
+
+def output_file(forms: Sequence[str], text: str) -> Path:
+    """Returns the file of an argument, which ends with one of the forms and can be written.
+
+    Raises:
+        ArgumentTypeError: The name has another end, or the folder is not writable.
+    """
+    path = Path(text)
+    try:
+        require_form(path, forms)
+        require_writable(path)  # otherwise the command would fail after hours of work
+    except InvalidFileNameError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
+    return path
+
+
+_PATTERN = (
+    "{} whose name, with or without catalog and schema, matches this shell pattern; repeatable"
+)
+# The options that a function of `spark_ext` has under the same name, whose default is the
+# function's own. `only` and `progress` of `LakehouseOptions` are functions.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "include": {
+        "action": "append",
+        "metavar": "PATTERN",
+        "help": _PATTERN.format("only tables"),
+    },
+    "exclude": {
+        "action": "append",
+        "metavar": "PATTERN",
+        "help": _PATTERN.format("no tables"),
+    },
+    "parallel": {"type": count, "metavar": "N", "help": "tables at a time; 4 by default"},
+    "max_bytes": {
+        "type": size,
+        "metavar": "SIZE",
+        "help": "start only as many tables as have this number of planned bytes together, such as"
+        " 500GB (10^9 bytes each) or 500GiB",
+    },
+    "max_time": {
+        "type": duration,
+        "metavar": "TIME",
+        "help": "end after this time, such as 6h, 90m or 1h30m, and cancel the running tables",
+    },
+    "on_error": {
+        "type": errors,
+        "metavar": "continue|N",
+        "help": "continue (default), or start no more tables after N failures",
+    },
+    "dry_run": {"action": "store_true", "help": "print the plan, and change nothing"},
+    "until": {"choices": STAGES, "help": "the last stage of removal; unmapped by default"},
+    "to_name_mode": {
+        "action": "store_true",
+        "help": "also align tables of mode id, which then have mode name",
+    },
+    "column": {
+        "type": column,
+        "metavar": "NAME",
+        "help": "a present or former name or path of a column, or a pattern with * and ?; every"
+        " dropped column by default",
+    },
+}
+
+
+def add_options(group: Any, *names: str) -> None:
+    """Adds some of `OPTIONS` to a parser or a group of its arguments."""
+    for name in names:
+        flag = f"--{name.replace('_', '-')}"
+        group.add_argument(flag, default=argparse.SUPPRESS, **OPTIONS[name])
+
+
+def given(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Returns those of `OPTIONS` that the command line has, for the function of the command."""
+    return {name: value for name, value in vars(chosen).items() if name in OPTIONS}
+
+
+def add_where(parser: argparse.ArgumentParser, number: str = "+", others: str = "") -> None:
+    """Adds the places of the tables.
+
+    Args:
+        parser: The parser of the command.
+        number: How many places there are, as `nargs` of `argparse`.
+        others: What the help says about no place.
+    """
+    parser.add_argument(
+        "where",
+        nargs=number,
+        metavar="CATALOG[.SCHEMA] | SCHEMA | TABLE | PATH",
+        help="a text with a slash is a path; a catalog includes all its schemas; tables of Hive"
+        f" need spark.sql.catalogImplementation hive in spark-defaults.conf{others}",
+    )
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that choose tables."""
+    add_where(parser)
+    add_options(parser.add_argument_group("tables"), "include", "exclude")
+
+
+def add_json(group: Any, what: str) -> None:
+    """Adds the option to print JSON."""
+    group.add_argument("--json", action="store_true", help=f"print {what}")
+
+
+def add_all(group: Any) -> None:
+    """Adds the option to print every table."""
+    group.add_argument(
+        "--all", action="store_true", help="print a row for every table below the sums"
+    )
+
+
+def add_progress(group: Any) -> None:
+    """Adds the form of the progress."""
+    group.add_argument(
+        "--progress",
+        choices=PROGRESS,
+        default=PROGRESS[0],
+        help="print to standard error: lines for people (default), objects of JSON, or nothing",
+    )
