@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaTableIdentifier;
@@ -234,27 +236,28 @@ public final class UsageTrackingErrors {
 
   /** Returns the first of an error and its causes that has a condition, or null. */
   public static Throwable described(Throwable error) {
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      if (cause instanceof SparkThrowable spark && spark.getCondition() != null) {
-        return cause;
-      }
-    }
-    return null;
+    return causes(error)
+        .filter(cause -> cause instanceof SparkThrowable spark && spark.getCondition() != null)
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** Returns an error and its causes. */
+  public static Stream<Throwable> causes(Throwable error) {
+    return Stream.iterate(error, Objects::nonNull, Throwable::getCause);
   }
 
   /** Returns whether a statement was cancelled, which is no failure of a table or a file. */
   public static boolean isStop(Throwable error) {
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      if (cause instanceof InterruptedException
-          // Its subclasses are timeouts of a socket or of a pool of connections.
-          || cause.getClass() == InterruptedIOException.class
-          || cause instanceof ClosedByInterruptException
-          || (cause instanceof SparkThrowable spark
-              && "SPARK_JOB_CANCELLED".equals(spark.getCondition()))) {
-        return true;
-      }
-    }
-    return false;
+    return causes(error)
+        .anyMatch(
+            cause ->
+                cause instanceof InterruptedException
+                    // Its subclasses are timeouts of a socket or of a pool of connections.
+                    || cause.getClass() == InterruptedIOException.class
+                    || cause instanceof ClosedByInterruptException
+                    || (cause instanceof SparkThrowable spark
+                        && "SPARK_JOB_CANCELLED".equals(spark.getCondition())));
   }
 
   /** Delta's error: a table is not a Delta table. */

@@ -14,6 +14,7 @@ import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingException;
 
 /**
@@ -34,14 +35,21 @@ public final class DeltaShims {
 
   private DeltaShims() {}
 
-  /** Calls {@code DeltaLog.getChangeLogFiles}. */
+  /** The file of a commit. */
+  public record CommitFile(long version, FileStatus file) {}
+
+  /** Returns the commits from a version on, once, by {@code DeltaLog.getChangeLogFiles}. */
   @SuppressWarnings("unchecked")
-  public static Iterator<Tuple2<Object, FileStatus>> getChangeLogFiles(
-      DeltaLog log, long startVersion, Option<CatalogTable> table, boolean failOnDataLoss) {
-    return LOG_FILES_TAKE_TABLE
-        ? log.getChangeLogFiles(startVersion, table, failOnDataLoss)
-        : (Iterator<Tuple2<Object, FileStatus>>)
-            call(log, "getChangeLogFiles", startVersion, failOnDataLoss);
+  public static Iterable<CommitFile> commits(
+      DeltaLog log, long start, Option<CatalogTable> table, boolean failOnDataLoss) {
+    Iterator<Tuple2<Object, FileStatus>> files =
+        LOG_FILES_TAKE_TABLE
+            ? log.getChangeLogFiles(start, table, failOnDataLoss)
+            : (Iterator<Tuple2<Object, FileStatus>>)
+                call(log, "getChangeLogFiles", start, failOnDataLoss);
+    return () ->
+        CollectionConverters.asJava(
+            files.map(found -> new CommitFile((long) found._1(), found._2())));
   }
 
   /** Calls {@code DeltaLog.getSnapshotAt}, without a limit on the age of the version. */

@@ -19,11 +19,10 @@ import org.apache.spark.sql.delta.actions.DomainMetadata;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import scala.Option;
-import scala.Tuple2;
-import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
+import sparkext.delta.DeltaShims.CommitFile;
 import sparkext.files.LiveFiles;
 
 /**
@@ -115,16 +114,16 @@ final class IncrementalSnapshot {
     if (newest.version() <= snapshot.version() && isSameTable(newest)) {
       return;
     }
-    List<Tuple2<Object, FileStatus>> commits = commitsUntil(newest.version());
+    List<CommitFile> commits = commitsUntil(newest.version());
     boolean isFollowed =
         files != null
             && isComplete(commits, newest.version())
-            && commits.stream().mapToLong(commit -> commit._2().getLen()).sum()
+            && commits.stream().mapToLong(commit -> commit.file().getLen()).sum()
                 <= LiveFiles.MAX_BYTES;
     snapshot = newest;
-    for (Tuple2<Object, FileStatus> commit : commits) {
+    for (CommitFile commit : commits) {
       // If the files are read again, only operations and metadata of commits are needed.
-      isFollowed = apply((long) commit._1(), commit._2(), isFollowed) && isFollowed;
+      isFollowed = apply(commit.version(), commit.file(), isFollowed) && isFollowed;
     }
     if (!isFollowed || !LiveFiles.matchChecksum(files.values(), snapshot)) {
       files = null;
@@ -136,11 +135,11 @@ final class IncrementalSnapshot {
   }
 
   /** Returns whether a listing contains each version up to the newest exactly once. */
-  private boolean isComplete(List<Tuple2<Object, FileStatus>> commits, long newest) {
+  private boolean isComplete(List<CommitFile> commits, long newest) {
     long version = snapshot.version();
-    for (Tuple2<Object, FileStatus> commit : commits) {
+    for (CommitFile commit : commits) {
       version++;
-      if ((long) commit._1() != version) {
+      if (commit.version() != version) {
         return false;
       }
     }
@@ -164,17 +163,11 @@ final class IncrementalSnapshot {
     return files;
   }
 
-  private List<Tuple2<Object, FileStatus>> commitsUntil(long version) {
-    List<Tuple2<Object, FileStatus>> commits = new ArrayList<>();
-    Iterator<Tuple2<Object, FileStatus>> all =
-        DeltaShims.getChangeLogFiles(
-            log, snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ false);
-    while (all.hasNext()) {
-      Tuple2<Object, FileStatus> commit = all.next();
-      if ((long) commit._1() <= version) {
-        commits.add(commit);
-      }
-    }
+  private List<CommitFile> commitsUntil(long version) {
+    List<CommitFile> commits = new ArrayList<>();
+    DeltaShims.commits(log, snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ false)
+        .forEach(commits::add);
+    commits.removeIf(commit -> commit.version() > version);
     return commits;
   }
 

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.Snapshot;
@@ -19,12 +18,11 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
-import scala.Tuple2;
-import scala.collection.Iterator;
 import sparkext.common.FailedRead;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
+import sparkext.delta.DeltaShims.CommitFile;
 import sparkext.files.CopyPlaces;
 import sparkext.parquet.Uninterrupted;
 
@@ -136,14 +134,15 @@ final class PurgeCommits {
   private Map<String, Long> committed() {
     Map<String, Long> committed = new HashMap<>();
     Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
-    Iterator<Tuple2<Object, FileStatus>> commits =
-        DeltaShims.getChangeLogFiles(
-            snapshot.deltaLog(), snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
-    while (commits.hasNext()) {
-      Tuple2<Object, FileStatus> commit = commits.next();
-      for (Action action : CommitActions.of(commit._2().getPath(), configuration).actions()) {
+    for (CommitFile commit :
+        DeltaShims.commits(
+            snapshot.deltaLog(),
+            snapshot.version() + 1,
+            catalogTable,
+            /* failOnDataLoss= */ true)) {
+      for (Action action : CommitActions.of(commit.file().getPath(), configuration).actions()) {
         if (action instanceof AddFile file && given.contains(file.path())) {
-          committed.put(file.path(), (long) commit._1());
+          committed.put(file.path(), commit.version());
         }
       }
     }

@@ -22,13 +22,12 @@ import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingComm
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Some;
-import scala.Tuple2;
-import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
+import sparkext.delta.DeltaShims.CommitFile;
 import sparkext.parquet.Uninterrupted;
 
 /**
@@ -162,15 +161,12 @@ final class RemovalCommit {
 
   private boolean findInLog(OptimisticTransaction transaction, Throwable failure) {
     try {
-      Iterator<Tuple2<Object, FileStatus>> commits =
-          DeltaShims.getChangeLogFiles(
-              log(), firstTried, command.catalogOpt(), /* failOnDataLoss= */ true);
-      while (commits.hasNext()) {
-        Tuple2<Object, FileStatus> commit = commits.next();
-        for (Action action : informationOf(commit._2())) {
+      for (CommitFile commit :
+          DeltaShims.commits(log(), firstTried, command.catalogOpt(), /* failOnDataLoss= */ true)) {
+        for (Action action : informationOf(commit.file())) {
           if (action instanceof CommitInfo info && info.txnId().exists(tried::contains)) {
             isEarlierAttempt = !info.txnId().contains(transaction.txnId());
-            version = OptionalLong.of((long) commit._1());
+            version = OptionalLong.of(commit.version());
             return true;
           }
         }

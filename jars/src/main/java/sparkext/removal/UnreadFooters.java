@@ -12,6 +12,7 @@ import org.apache.spark.sql.delta.sources.DeltaSQLConf;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.FailedRead;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 
 /**
@@ -40,7 +41,9 @@ final class UnreadFooters {
           ? failure
           : FailedRead.described(failure);
     }
-    return isOfStorage(failure) ? readAgain(executor, failure) : failure;
+    boolean isOfStorage =
+        UsageTrackingErrors.causes(failure).anyMatch(IOException.class::isInstance);
+    return isOfStorage ? readAgain(executor, failure) : failure;
   }
 
   @SuppressWarnings("unchecked")
@@ -70,14 +73,5 @@ final class UnreadFooters {
       paths.add(file.path());
     }
     return paths;
-  }
-
-  private static boolean isOfStorage(Throwable failure) {
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (cause instanceof IOException) {
-        return true;
-      }
-    }
-    return false;
   }
 }

@@ -83,13 +83,10 @@ final class InParallel {
 
   /** Returns whether the JVM itself has failed, so that nothing can be read. */
   private static boolean isOfJvm(Throwable error) {
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      // The stack may overflow by the schema of one table.
-      if (cause instanceof VirtualMachineError && !(cause instanceof StackOverflowError)) {
-        return true;
-      }
-    }
-    return false;
+    // The stack may overflow by the schema of one table.
+    return UsageTrackingErrors.causes(error)
+        .anyMatch(
+            each -> each instanceof VirtualMachineError && !(each instanceof StackOverflowError));
   }
 
   private static Thread daemon(Runnable task, String name) {

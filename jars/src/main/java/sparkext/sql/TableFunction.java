@@ -28,15 +28,14 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import scala.Tuple2;
 import scala.Tuple3;
-import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
+import sparkext.delta.DeltaShims.CommitFile;
 import sparkext.delta.UsageTrackingFeature;
 import sparkext.files.CopyPlaces.HiddenFolders;
 import sparkext.files.CopySetting;
@@ -308,13 +307,14 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       Snapshot snapshot = table.snapshot();
       Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
       List<Row> rows = new ArrayList<>();
-      Iterator<Tuple2<Object, FileStatus>> commits =
-          DeltaShims.getChangeLogFiles(
-              snapshot.deltaLog(), version + 1, table.catalogTable(), /* failOnDataLoss= */ false);
-      while (commits.hasNext()) {
-        Tuple2<Object, FileStatus> commit = commits.next();
-        if ((long) commit._1() <= snapshot.version()) {
-          rows.add(row((long) commit._1(), commit._2(), configuration));
+      for (CommitFile commit :
+          DeltaShims.commits(
+              snapshot.deltaLog(),
+              version + 1,
+              table.catalogTable(),
+              /* failOnDataLoss= */ false)) {
+        if (commit.version() <= snapshot.version()) {
+          rows.add(row(commit.version(), commit.file(), configuration));
         }
       }
       Collections.reverse(rows);

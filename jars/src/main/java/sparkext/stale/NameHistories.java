@@ -2,12 +2,12 @@
 package sparkext.stale;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.SparkSession;
@@ -21,11 +21,11 @@ import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.Tuple2;
-import scala.collection.Iterator;
 import sparkext.common.JobNames;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
+import sparkext.delta.DeltaShims.CommitFile;
 import sparkext.log.LogJson;
 import sparkext.stale.NameHistory.State;
 
@@ -185,10 +185,11 @@ final class NameHistories {
 
   /** Returns true if the log contains the commit after a version. */
   static boolean hasCommitAfter(DeltaLog log, long version) {
-    Iterator<Tuple2<Object, FileStatus>> commits =
-        DeltaShims.getChangeLogFiles(
-            log, version + 1, log.getInitialCatalogTable(), /* failOnDataLoss= */ false);
-    return commits.hasNext() && (long) commits.next()._1() == version + 1;
+    Iterator<CommitFile> commits =
+        DeltaShims.commits(
+                log, version + 1, log.getInitialCatalogTable(), /* failOnDataLoss= */ false)
+            .iterator();
+    return commits.hasNext() && commits.next().version() == version + 1;
   }
 
   private static void forget(DeltaLog log) {
@@ -248,15 +249,15 @@ final class NameHistories {
    */
   private static List<Change> read(DeltaLog log, long first, long last, Metadata earlier) {
     List<Path> commits = new ArrayList<>();
-    Iterator<Tuple2<Object, FileStatus>> files =
-        DeltaShims.getChangeLogFiles(
-            log, first, log.getInitialCatalogTable(), /* failOnDataLoss= */ true);
+    Iterator<CommitFile> files =
+        DeltaShims.commits(log, first, log.getInitialCatalogTable(), /* failOnDataLoss= */ true)
+            .iterator();
     while (first + commits.size() <= last) {
       if (!files.hasNext()) {
         throw UsageTrackingException.sneakyThrow(
             DeltaErrors.failOnDataLossException(first + commits.size(), last));
       }
-      commits.add(files.next()._2().getPath());
+      commits.add(files.next().file().getPath());
     }
     JavaSparkContext context =
         JavaSparkContext.fromSparkContext(SparkSession.active().sparkContext());
