@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests what other writers and readers see when a table removes column mapping.
 
-Most tests are rows of a table in docs/concurrent-writers.md or docs/streams.md. A writer may fail
+Most tests are rows of a table in docs/concurrent-writers.md. A writer may fail
 once with a condition that recommends another run, which succeeds.
 """
 

@@ -22,19 +22,18 @@ UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
 TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"
 # The statements that create the tables of a page.
 BEFORE = {
-    "docs/audit.md": [f"CREATE TABLE trips {TRACKED}", "INSERT INTO trips VALUES (1, 'Rome')"],
-    "docs/errors.md": [f"CREATE TABLE trips {TRACKED}"],
-    "docs/history.md": [
-        f"CREATE TABLE trips {TRACKED}",
-        "ALTER TABLE trips ADD COLUMN fare DOUBLE",
+    "docs/audit.md": [
+        *(f"CREATE TABLE {name} {TRACKED}" for name in ("trips", "rides")),
+        "INSERT INTO trips VALUES (1, 'Rome')",
+        "ALTER TABLE rides ADD COLUMN fare DOUBLE",
     ],
+    "docs/errors.md": [f"CREATE TABLE trips {TRACKED}"],
     "docs/readable-names.md": [f"CREATE TABLE old_trips {UNTRACKED}"],
     "docs/removal.md": [
         *(f"CREATE TABLE {name} {TRACKED}" for name in ("trips", "rides", "t")),
         *(f"INSERT INTO {name} VALUES (1, 'Rome')" for name in ("trips", "rides")),
         *(f"ALTER TABLE {name} RENAME COLUMN city TO town" for name in ("trips", "rides")),
     ],
-    "docs/purge.md": [f"CREATE TABLE trips {TRACKED}", "INSERT INTO trips VALUES (1, 'Rome')"],
     "docs/unity-catalog.md": [
         f"CREATE TABLE returns {TRACKED}",
         "ALTER TABLE returns ADD COLUMN `paid at` DATE",
@@ -45,15 +44,8 @@ BEFORE = {
         *(f"INSERT INTO sales.{name} VALUES (1, 'Rome')" for name in ("orders", "customers")),
         "ALTER TABLE sales.returns ADD COLUMN `paid at` DATE",
     ],
-    "docs/survey.md": [
-        *(f"CREATE TABLE sales.{name} {TRACKED}" for name in ("orders", "returns")),
-        f"CREATE TABLE sales.customers {UNTRACKED}",
-        *(f"INSERT INTO sales.{name} VALUES (1, 'Rome')" for name in ("orders", "customers")),
-        "ALTER TABLE sales.returns ADD COLUMN `paid at` DATE",
-        "CREATE VIEW sales.newest AS SELECT max(id) AS id FROM sales.orders",
-    ],
 }
-PURGING = ("docs/erasure.md", "docs/purge.md")
+PURGING = ("docs/erasure.md",)
 SCHEMAS = ("db", "sales")
 STATEMENT = re.compile(
     r"`((?:ALTER TABLE|CREATE TABLE|INSERT|RESTORE|SELECT|SHOW TBLPROPERTIES|DESCRIBE \w+) [^`]+)`"

@@ -683,7 +683,7 @@ def test_commands_of_the_page_run(
     names = {"sales": SCHEMA, "main.hr": "lake.own", "/data/trips": str(tmp_path / "t")}
     surveyed = []
     try:
-        for words in commands("docs/survey.md", "On a command line"):
+        for words in commands("docs/lakehouse.md", "The command of a survey"):
             rows = [] if "--json" in words else ["--all"]
             code = main([*(names.get(word, word) for word in words), *rows])
             surveyed.append((code, capsys.readouterr().out))

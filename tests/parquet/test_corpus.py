@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that files of many writers are copied or rewritten as docs/byte-copy.md says."""
+"""Tests that files of many writers are copied or rewritten as `writers.md` says."""
 
 from __future__ import annotations
 

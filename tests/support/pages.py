@@ -28,8 +28,8 @@ ELSEWHERE = {
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
     ("docs/erasure.md", "The command"): "tests/integration/test_dropped_data.py",
     ("docs/lakehouse.md", "On a command line"): "tests/ways_in/test_lakehouse_runs.py",
-    ("docs/lakehouse.md", "A month of nights"): "tests/ways_in/test_lakehouse_nights.py",
-    ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
+    ("docs/lakehouse.md", "Every night"): "tests/ways_in/test_lakehouse_nights.py",
+    ("docs/lakehouse.md", "The command of a survey"): "tests/integration/test_surveyed_tables.py",
     ("docs/object-stores.md", "Set-up"): "tests/object_stores/test_page.py",
     ("docs/object-stores.md", "Copies made by S3"): "tests/object_stores/test_page.py",
     ("docs/install.md", "Further packages"): "tests/ways_in/test_further_packages.py",
@@ -40,9 +40,7 @@ ELSEWHERE = {
     ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
     ("docs/install.md", "By coordinates"): "tests/packaging/test_release.py",
     ("docs/spark-connect.md", "Spark Connect"): "tests/ways_in/test_connect.py",
-    ("docs/when-something-fails.md", "A session does not start"): (
-        "tests/integration/test_doctor_session.py"
-    ),
+    ("docs/errors.md", "A session does not start"): "tests/integration/test_doctor_session.py",
 }
 
 # Blocks that no test runs, by their first words, each with the reason.

@@ -80,9 +80,14 @@ def rows(page: Path) -> list[list[str]]:
 
 def listed_conditions() -> list[tuple[str, str]]:
     """Returns the conditions of the errors page, with their SQLSTATEs."""
-    entries = re.findall(r"^### `(.+)`\n\nSQLSTATE `(.+?)`\. ", ERRORS.read_text(), re.MULTILINE)
-    assert len(entries) == ERRORS.read_text().count("\n### ")
-    return entries
+    return [entry for row in error_rows() for entry in re.findall(r"`(\S+)` `(\S+?)`", row[0])]
+
+
+def error_rows() -> list[list[str]]:
+    """Returns the rows of the tables of conditions: condition, cause and state, remedy."""
+    tables = ERRORS.read_text().split("\n| condition |")[1:]
+    lines = [line for table in tables for line in table.split("\n\n")[0].splitlines()[2:]]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
@@ -167,13 +172,13 @@ def test_install_page_contains_the_settings_of_the_defaults_file() -> None:
     assert listed["spark.jars"] != ""
 
 
-@pytest.mark.parametrize("entry", ERRORS.read_text().split("\n### ")[1:])
-def test_listed_condition_has_cause_state_and_remedy(entry: str) -> None:
-    found = re.match(
-        r"`.+`\n\nSQLSTATE `.+?`\. .+\n\n- \*\*State:\*\* .+\n- \*\*What to do:\*\* .+\n", entry
-    )
+@pytest.mark.parametrize("row", error_rows(), ids=lambda row: row[0].split("`")[1])
+def test_listed_condition_has_sqlstate_cause_and_remedy(row: list[str]) -> None:
+    condition, cause, remedy = row
 
-    assert found is not None
+    assert re.fullmatch(r"(`[A-Z_]+(\.[A-Z_]+)?` `[0-9A-Z]{5}`(, |$))+", condition)
+    assert cause
+    assert remedy
 
 
 def test_every_block_runs_or_has_a_reason_or_contains_only_commands() -> None:

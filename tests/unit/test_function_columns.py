@@ -48,9 +48,9 @@ def test_page_lists_every_table_function() -> None:
     [
         ("column_mapping", "sql", "### column_mapping"),
         ("column_mapping_removal", "sql", "### column_mapping_removal"),
-        ("column_mapping_history", "history", "## Everything that happened to names"),
+        ("column_mapping_history", "audit", "### Columns of the history"),
         ("column_mapping_dropped", "erasure", "## Columns of a row"),
-        ("column_mapping_survey", "survey", "## Columns of a row"),
+        ("column_mapping_survey", "lakehouse", "### Columns of a row"),
     ],
 )
 def test_page_lists_the_columns_in_order(function: str, page: str, heading: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the scripts of "A month of nights" (docs/lakehouse.md) over tables of a Hive metastore."""
+"""Runs the scripts of "Every night" (docs/lakehouse.md) over tables of a Hive metastore."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED
 from tests.support.pages import blocks
 from tests.ways_in.place import Place
 
-SECTION = "A month of nights"
+SECTION = "Every night"
 STATEMENTS = [
     f"CREATE TABLE tracked (a INT, b STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {TRACKED})",
     f"CREATE TABLE untracked (a INT, b STRING) USING delta TBLPROPERTIES ({NAME_MODE})",

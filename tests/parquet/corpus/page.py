@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contains the table of docs/byte-copy.md with the files of each writer.
+"""Contains the table of tests/parquet/writers.md with the files of each writer.
 
 A run of `tests/parquet/test_corpus.py` records its rows. As a script, this module writes them:
     .venv/bin/python -m tests.parquet.corpus.page
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.matrix.environment import HOME
 from tests.parquet.corpus.writers import WRITERS, Writer
 
-PAGE = Path(__file__).parents[3] / "docs" / "byte-copy.md"
+PAGE = Path(__file__).parents[1] / "writers.md"
 HEADER = "| writer | files | copied | rewritten |\n|---|---|---|---|\n"
 
 
