@@ -19,66 +19,35 @@ import spark_ext  # noqa: E402
 
 # A page that no list contains is an error.
 CONTENTS = {
-    "Start": ["README", "docs/first-table", "docs/install"],
+    "Start": ["docs/install", "docs/tracking", "docs/approve"],
     "Do a job": [
-        "docs/nulls",
-        "docs/tracking",
+        "docs/readable-names",
         "docs/removal",
         "docs/lakehouse",
-        "docs/survey",
-        "docs/readable-names",
-        "docs/purge",
+        "docs/concurrent-writers",
         "docs/erasure",
-        "docs/history",
         "docs/audit",
-        "docs/streams",
-        "docs/undo",
-        "docs/upgrading",
-        "docs/when-something-fails",
-    ],
-    "Run it": [
-        "docs/platforms",
-        "docs/databricks",
-        "docs/unity-catalog",
-        "docs/notebooks",
-        "docs/spark-connect",
-        "docs/thrift-server",
-        "docs/object-stores",
+        "docs/errors",
     ],
     "Look up": [
         "docs/settings",
         "docs/sql",
         "docs/command-line",
         "docs/reference",
-        "docs/errors",
         "docs/versions",
+        "docs/object-stores",
         "docs/limits",
-        "docs/other-engines",
-        "docs/glossary",
         "CHANGELOG",
     ],
-    "Understand": [
-        "docs/column-names",
-        "docs/rfc",
-        "docs/byte-copy",
-        "docs/concurrent-writers",
-        "docs/how-it-works",
-        "docs/safety",
-        ".github/SECURITY",
-        "docs/benchmarks",
-    ],
-    "Engines and contributors": [
-        "docs/for-engines",
-        "docs/test-matrix",
-        ".github/CONTRIBUTING",
-    ],
+    "Understand": ["docs/design", "docs/for-engines", ".github/SECURITY"],
+    "Contribute": [".github/CONTRIBUTING", "docs/benchmarks", "docs/test-matrix"],
 }
 
 project = "spark-ext"
 version = release = spark_ext.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-root_doc = "docs/guide"
+root_doc = "README"
 include_patterns = ["*.md", ".github/*.md", "docs/*.md", "docs/*.rst"]
 exclude_patterns = [".git", ".m*", ".venv", "docs/_build", "jars", "spark_ext", "tests"]
 
@@ -108,14 +77,9 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
     """Gives the first page the table of contents, which plain Markdown has no words for."""
     if name == root_doc:
         for caption, pages in CONTENTS.items():
-            there = [entry(page) for page in pages if list(CHECKOUT.glob(f"{page}.*"))]
+            there = [f"/{page}" for page in pages if list(CHECKOUT.glob(f"{page}.*"))]
             source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", ""])
             source[0] += "\n".join(["", *there, "```", ""])
-
-
-def entry(page: str) -> str:
-    """Returns a line of a table of contents. README and the first page have the same title."""
-    return f"Overview </{page}>" if page == "README" else f"/{page}"
 
 
 def setup(app: Sphinx) -> None:

@@ -21,7 +21,7 @@ CELLS = {
 # A lakehouse with column mapping
 
 This notebook shows what spark-ext reports about tables.
-The [glossary](../docs/glossary.md) explains the terms.
+[Concepts](../docs/tracking.md) explains the terms.
 """,
     "session": """
 from pyspark.sql import SparkSession

@@ -86,7 +86,7 @@ def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
 
 
 def clickhouse_without_push_down(path: Path, where: Filter | None) -> Rows:
-    """Reads by ClickHouse with the settings of docs/other-engines.md."""
+    """Reads by ClickHouse with the settings of docs/for-engines.md."""
     settings = (
         "input_format_parquet_filter_push_down = 0, input_format_parquet_page_filter_push_down = 0"
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs engines or versions that our environment lacks, each in its own environment.
 
-docs/other-engines.md contains the results, under "Flag `true`" and "Golden tables".
+docs/for-engines.md contains the results, under "Flag `true`" and "Golden tables".
 """
 
 from __future__ import annotations

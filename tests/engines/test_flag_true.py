@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the answers of engines on tables with the flag true, with and without filters.
 
-docs/other-engines.md contains the results, under "Flag `true`".
+docs/for-engines.md contains the results, under "Flag `true`".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the answers of engines on the golden tables with the right answers.
 
-docs/other-engines.md lists the wrong answers. docs/for-engines.md lists what a writer must not do.
+docs/for-engines.md lists the wrong answers, and what a writer must not do.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """Tests the requirements of the RFC, and the eleven situations of the draft for Delta.
 
 The draft is delta-io/delta#2706. It was never merged. Its `ColumnMappingUsageTrackingSuite` has a
-test for each situation, whose title names the situation here. `docs/rfc.md` says where and why the
-results differ from the draft's.
+test for each situation, whose title names the situation here. `docs/design.md` says where and why
+the results differ from the draft's.
 """
 
 from __future__ import annotations

@@ -113,13 +113,12 @@ PLACES = (
     Place("docs/versions.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
     Place("docs/versions.md", r"(?<=no jar of delta-spark )[\d., ]+(?=\.$)", without_jars()),
     Place("docs/install.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
-    Place("docs/tracking.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place(
         "docs/install.md",
         r"(?<=row is for )Spark .* with Delta .*(?=:$)",
         f"Spark {LINE} with Delta {DELTA}",
     ),
-    Place("docs/spark-connect.md", r"(?<=pyspark-client==)[\d.]+", SPARK),
+    Place("docs/install.md", r"(?<=pyspark-client==)[\d.]+", SPARK),
 )
 
 

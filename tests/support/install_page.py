@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
-NAMES = ("install.md", "spark-connect.md", "thrift-server.md", "errors.md")
+NAMES = ("install.md", "errors.md")
 PAGES = [DOCS / name for name in NAMES]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

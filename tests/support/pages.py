@@ -35,25 +35,17 @@ ELSEWHERE = {
     ("docs/install.md", "Further packages"): "tests/ways_in/test_further_packages.py",
     ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
-    ("docs/thrift-server.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
+    ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
     ("docs/install.md", "Jars in Spark's own folder"): "tests/ways_in/test_where_jars_are.py",
     ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
     ("docs/install.md", "By coordinates"): "tests/packaging/test_release.py",
-    ("docs/spark-connect.md", "Spark Connect"): "tests/ways_in/test_connect.py",
+    ("docs/install.md", "Spark Connect"): "tests/ways_in/test_connect.py",
     ("docs/errors.md", "A session does not start"): "tests/integration/test_doctor_session.py",
 }
 
 # Blocks that no test runs, by their first words, each with the reason.
 NOT_RUN = {
-    ("docs/platforms.md", "spark-submit --master spark:"): "the test of clusters starts its own",
-    ("docs/platforms.md", "spark-submit --master yarn"): "needs a YARN cluster",
-    ("docs/platforms.md", "spark-submit --master k8s:"): "needs a Kubernetes cluster",
-    ("docs/platforms.md", "spark-submit --jars /usr/share/aws"): "needs a cluster of EMR",
-    ("docs/platforms.md", "%%configure -f"): "needs a notebook of EMR",
-    ("docs/platforms.md", "aws emr-serverless"): "needs an application of EMR Serverless",
-    ("docs/platforms.md", "%pip install"): "needs a workspace of Fabric",
-    ("docs/platforms.md", "gcloud"): "needs a project of Google Cloud",
-    ("docs/tracking.md", "spark_ext:"): "needs dbt, which no test installs",
+    ("docs/install.md", "spark-submit --jars /usr/share/aws"): "needs a cluster of EMR",
     ("docs/tracking.md", "models:"): "needs dbt, which no test installs",
     ("docs/install.md", "spark-submit $(python -m spark_ext submit-args --deploy"): (
         "needs a cluster with a manager"

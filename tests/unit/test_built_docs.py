@@ -27,10 +27,10 @@ FETCHED = {"link": "href", "script": "src", "img": "src", "source": "srcset", "i
 # Pages with tables and pictures that are too wide for a phone without the files of `docs/_static`.
 SHOWN = (
     "README",
-    "docs/guide",
+    "docs/install",
     "docs/settings",
-    "docs/streams",
-    "docs/databricks",
+    "docs/concurrent-writers",
+    "docs/for-engines",
     "docs/benchmarks",
 )
 FRAME = '<iframe src="html/{}.html" style="width:400px;height:900px"></iframe>'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests a Spark Connect server without Delta's Connect plugin, and its clients.
 
-The commands and the program are those of docs/spark-connect.md.
+The commands and the program are those of docs/install.md.
 """
 
 from __future__ import annotations
