@@ -39,7 +39,7 @@ CONTENTS = {
         "docs/limits",
         "CHANGELOG",
     ],
-    "Understand": ["docs/design", "docs/for-engines", ".github/SECURITY"],
+    "Understand": ["docs/design", "docs/for-engines", "tests/parquet/writers", ".github/SECURITY"],
     "Contribute": [".github/CONTRIBUTING", "docs/benchmarks", "docs/test-matrix"],
 }
 
@@ -48,8 +48,8 @@ version = release = spark_ext.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["*.md", ".github/*.md", "docs/*.md", "docs/*.rst"]
-exclude_patterns = [".git", ".m*", ".venv", "docs/_build", "jars", "spark_ext", "tests"]
+include_patterns = ["*.md", ".github/*.md", "docs/*.md", "docs/*.rst", "tests/parquet/*.md"]
+exclude_patterns = [".git", ".m*", ".venv", "docs/_build", "jars", "spark_ext"]
 
 myst_heading_anchors = 3  # links to headings work as on GitHub
 default_role = "code"
