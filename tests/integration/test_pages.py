@@ -107,7 +107,8 @@ def test_every_statement_quoted_in_a_page_runs(spark: SparkSession) -> None:
     spark.sql(f"CREATE TABLE t {TRACKED}")
     spark.sql("INSERT INTO t VALUES (1, 'Rome')")
 
-    for statement in dict.fromkeys(statements):
+    # The copy of an untracked table would have names that no writer gives.
+    for statement in sorted(set(statements), key=lambda each: ("DROP FEATURE" in each, each)):
         spark.sql(statement.replace("OF n", "OF 1")).collect()
     assert len(statements) > 10
 
