@@ -115,7 +115,7 @@ class Rendered:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return as_text(self._parts())
+        return _text(self._parts())
 
     def _repr_html_(self) -> str:
         return "".join(part.html() for part in self._parts())
@@ -133,7 +133,7 @@ class ManyTables(Rendered):
         Args:
             all_tables: Whether a row for every table follows.
         """
-        return as_text(self._parts(None) if all_tables else self._parts(has_rows=False))
+        return _text(self._parts(None) if all_tables else self._parts(has_rows=False))
 
     def __repr__(self) -> str:
         return self.text()
@@ -143,21 +143,29 @@ class ManyTables(Rendered):
         return "".join(part.html() for part in self._parts(None))
 
     def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
-        raise NotImplementedError
-
-    @staticmethod
-    def _tables(cases: Cases, rows: Table, shown: int | None, *, has_rows: bool) -> Iterator[Part]:
-        """Yields the first `shown` tables that need a person, and of all tables."""
-        parts: tuple[Cases | Table, ...] = (cases, rows) if has_rows else (cases,)
+        yield from self._sums()
+        parts = (self._cases(), self._rows()) if has_rows else (self._cases(),)
         for part in parts:
             if part.rows:
                 yield replace(part, rows=part.rows[:shown])
             if shown is not None and len(part.rows) > shown:
                 yield Lines(f"({len(part.rows) - shown:,} more tables)")
+        yield from self._next()
+
+    def _sums(self) -> Iterable[Part]:
+        raise NotImplementedError
+
+    def _cases(self) -> Cases:
+        raise NotImplementedError
+
+    def _rows(self) -> Table:
+        raise NotImplementedError
+
+    def _next(self) -> Iterable[Part]:
+        raise NotImplementedError
 
 
-def as_text(parts: Iterable[Part]) -> str:
-    """Returns the text of parts, with an empty line between two of them."""
+def _text(parts: Iterable[Part]) -> str:
     return "\n\n".join(part.text() for part in parts)
 
 
@@ -206,6 +214,13 @@ class Facts:
     values: Mapping[str, Any]
     fits: bool = False
 
+    @classmethod
+    def known(cls, values: Mapping[str, Any], *, fits: bool = False) -> Facts:
+        """Returns the facts without values that are None or an empty list."""
+        return cls(
+            {name: each for name, each in values.items() if each not in (None, (), [])}, fits
+        )
+
     def text(self) -> str:
         """Returns a line for each value."""
         width = max(map(_width, self.values), default=0) + 1
@@ -249,6 +264,14 @@ class Table:
     rows: Sequence[Sequence[Any]]
     caption: str | None = None
     narrow: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, str], values: Iterable[Any], caption: str, *narrow: str
+    ) -> Table:
+        """Returns a table with a row for each value, by the attribute of each heading."""
+        rows = [[getattr(each, name) for name in columns.values()] for each in values]
+        return cls(tuple(columns), rows, caption, narrow)
 
     def text(self) -> str:
         """Returns the head, a rule and a line for each row."""

@@ -4,34 +4,25 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from spark_ext.launch.session import is_connect
 from spark_ext.removal.stages import METADATA, STAGES
 from spark_ext.tables.find import Place, chosen_tables, text_of
-from spark_ext.tables.goals import CHEAPEST_FIRST, RUN, Alignment, Goal, Plan, Removal, Tracking
+from spark_ext.tables.goals import CHEAPEST_FIRST, Alignment, Goal, Plan, Removal, Tracking
 from spark_ext.tables.options import Budget, LakehouseOptions, Options
 from spark_ext.tables.progress import Reporter
 from spark_ext.tables.report import LakehouseInterrupted, LakehouseReport
-from spark_ext.tables.results import TableResult
+from spark_ext.tables.results import PLANNED, TableResult
 from spark_ext.tables.run import Runner, without_run
 from spark_ext.tables.sql import SURVEYED, copying
-from spark_ext.tables.threads import Interrupts, has_thread_properties, receiving_signals
+from spark_ext.tables.threads import receiving_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from typing_extensions import Unpack
 
     from spark_ext.tables.table import Until
-
-
-_NO_CANCELLATION = (
-    "Neither max_time nor a signal can cancel running statements, because PYSPARK_PIN_THREAD is"
-    " false and Spark cannot tag the jobs of a thread. The call ends after the running tables."
-    " Unset PYSPARK_PIN_THREAD, and start the session again."
-)
 
 
 def remove_column_mapping(
@@ -87,14 +78,8 @@ def align_names(
     Runs the tables as `UsageTracking.align_names`. A table without column mapping has no physical
     names. Unless an alignment was interrupted, the table has the outcome `ALREADY_DONE`.
 
-    Args:
-        spark: As in `remove_column_mapping`.
-        where: The schemas, catalogs and paths.
-        to_name_mode: Allow tables in mode `id` to end in mode `name`; else they are blocked.
-        options: As `LakehouseOptions` documents.
-
-    Returns:
-        As `remove_column_mapping`, which also documents the errors.
+    With `to_name_mode`, tables in mode `id` may end in mode `name`; else they are blocked.
+    `remove_column_mapping` documents the other arguments, the result and the errors.
     """
     return _call(align_names, spark, where, Alignment(to_name_mode), options)
 
@@ -107,13 +92,7 @@ def track(
     The call also tracks tables without column mapping: writers without spark-ext or support of the
     feature can no longer write them. `only=lambda row: row.mode != "none"` omits them.
 
-    Args:
-        spark: As in `remove_column_mapping`.
-        where: The schemas, catalogs and paths.
-        options: As `LakehouseOptions` documents.
-
-    Returns:
-        As `remove_column_mapping`, which also documents the errors.
+    `remove_column_mapping` documents the other arguments, the result and the errors.
     """
     return _call(track, spark, where, Tracking(wanted=True), options)
 
@@ -125,13 +104,7 @@ def untrack(
 
     Call this before you remove spark-ext: writers without it refuse tracked tables.
 
-    Args:
-        spark: As in `remove_column_mapping`.
-        where: The schemas, catalogs and paths.
-        options: As `LakehouseOptions` documents.
-
-    Returns:
-        As `remove_column_mapping`, which also documents the errors.
+    `remove_column_mapping` documents the other arguments, the result and the errors.
     """
     return _call(untrack, spark, where, Tracking(wanted=False), options)
 
@@ -156,8 +129,19 @@ def _call(
                 results[each.row.table] = without_run(each, dry_run=options.dry_run)
             waiting = [] if options.dry_run else _cheapest_first(plans)
             if waiting:
-                runner = _runner(spark, goal, options, waiting, reporter, interrupts, started)
-                _run(spark, runner, results)
+                runner = Runner(
+                    spark=spark,
+                    goal=goal,
+                    waiting=waiting,
+                    budget=Budget(options.max_bytes, options.max_seconds, options.max_errors),
+                    reporter=reporter,
+                    interrupts=interrupts,
+                    started=started,
+                    parallel=options.parallel,
+                    results=results,
+                )
+                with copying(spark):
+                    runner.run()
         except BaseException as error:  # such as the end of the driver's JVM, or a second signal
             if not results and interrupts.received is None:
                 raise
@@ -179,36 +163,4 @@ def _cheapest_first(plans: Iterable[Plan]) -> list[Plan]:
     def price(plan: Plan) -> tuple[int, int]:
         return CHEAPEST_FIRST.index(plan.cost or METADATA), plan.files.size_in_bytes
 
-    return sorted((plan for plan in plans if plan.action == RUN), key=price)
-
-
-def _run(spark: SparkSession, runner: Runner, results: dict[str, TableResult]) -> None:
-    """Runs the tables, and adds their results, also if an error ends the call."""
-    if not is_connect(spark) and not has_thread_properties(spark):
-        warnings.warn(_NO_CANCELLATION, stacklevel=4)
-    try:
-        with copying(spark):
-            runner.run()
-    finally:
-        results |= runner.results
-
-
-def _runner(
-    spark: SparkSession,
-    goal: Goal,
-    options: Options,
-    waiting: list[Plan],
-    reporter: Reporter,
-    interrupts: Interrupts,
-    started: float,
-) -> Runner:
-    return Runner(
-        spark=spark,
-        goal=goal,
-        waiting=waiting,
-        budget=Budget(options.max_bytes, options.max_seconds, options.max_errors),
-        reporter=reporter,
-        interrupts=interrupts,
-        started=started,
-        parallel=options.parallel,
-    )
+    return sorted((plan for plan in plans if plan.outcome == PLANNED), key=price)

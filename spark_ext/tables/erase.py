@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from spark_ext.errors import NotACertificateError
 from spark_ext.model.dropped import (
@@ -26,7 +24,6 @@ from spark_ext.model.dropped import (
     CheckedTable,
     ColumnVerdict,
     DroppedPlace,
-    LiveColumn,
 )
 from spark_ext.model.rows import as_row, in_utc, of_row, plain
 from spark_ext.model.schema import path_of
@@ -34,14 +31,20 @@ from spark_ext.removal.row import SurveyedTable
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
 from spark_ext.tables.find import Place, chosen_tables, text_of
 from spark_ext.tables.options import Options
-from spark_ext.tables.progress import LakehouseProgress, Reporter, shown
+from spark_ext.tables.progress import READING, LakehouseProgress, Reporter, shown
 from spark_ext.tables.report import CERTIFICATE_FORMS, require_form, whole_file
 from spark_ext.tables.sql import DELTA, SURVEYED, VIEW, answer, described, literal
-from spark_ext.tables.threads import Workers, receiving_signals
+from spark_ext.tables.threads import each_table, receiving_signals
 from spark_ext.version import __version__
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
+
+
+_PLACES = {
+    **{"place": "place", "listed": "num_listed", "remaining": "num_files"},
+    **{"bytes": "size_in_bytes", "columns": "paths"},
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,10 +82,6 @@ class DroppedColumns(Rendered):
         return found
 
     def _parts(self) -> Iterator[Part]:
-        return self.parts()
-
-    def parts(self) -> Iterator[Part]:
-        """Yields the parts for people."""
         found = self.found
         because = self.message if found is None else found.reason
         yield Lines(f"{self.table}: {self.verdict}" + ("" if because is None else f", {because}"))
@@ -90,27 +89,24 @@ class DroppedColumns(Rendered):
             return
         # A table without a drop is clean since version -1.
         moment = None if found.moment_version == -1 else found.moment_version
-        facts = {
-            "table id": found.table_id,
-            "location": found.location,
-            "version": found.version,
-            "read at": in_utc(found.timestamp),
-            "schemas known from version": found.oldest_version,
-            "clean since version": moment,
-            "clean since": None if moment is None else from_time(found.moment_timestamp),
-            "live columns": [column.path for column in found.live_columns],
-            "files in the folders of": list(found.sources),
-            "other tables, not read": list(found.other_tables),
-            "check again before": found.check_again_by and in_utc(found.check_again_by),
-        }
-        yield Facts({name: value for name, value in facts.items() if value not in (None, [])})
-        rows = [
-            (each.place, each.num_listed, each.num_files, each.size_in_bytes, list(each.paths))
-            for each in found.places
-        ]
-        yield Table(("place", "listed", "remaining", "bytes", "columns"), rows, "What was read")
+        yield Facts.known(
+            {
+                "table id": found.table_id,
+                "location": found.location,
+                "version": found.version,
+                "read at": in_utc(found.timestamp),
+                "schemas known from version": found.oldest_version,
+                "clean since version": moment,
+                "clean since": None if moment is None else _from_time(found.moment_timestamp),
+                "live columns": [column.path for column in found.live_columns],
+                "files in the folders of": found.sources,
+                "other tables, not read": found.other_tables,
+                "check again before": found.check_again_by and in_utc(found.check_again_by),
+            }
+        )
+        yield Table.of(_PLACES, found.places, "What was read")
         steps = [
-            (each.place, each.step, from_time(each.earliest), each.statement)
+            (each.place, each.step, _from_time(each.earliest), each.statement)
             for each in found.places
             if each.step is not None
         ]
@@ -125,7 +121,7 @@ def dropped_columns_of(spark: SparkSession, name: str, asked: Asked) -> DroppedC
     return DroppedColumns(name, of_row(ColumnVerdict, row))
 
 
-def from_time(earliest: datetime | None) -> str:
+def _from_time(earliest: datetime | None) -> str:
     """Returns a time in UTC as text; None is now."""
     return "now" if earliest is None else in_utc(earliest)
 
@@ -214,59 +210,57 @@ class Certificate(Rendered):
             written.write(self.json())
 
     def _parts(self) -> Iterator[Part]:
-        facts = {
-            "column": self.column or "every dropped column",
-            "where": list(self.where),
-            "filters": list(self.filters),
-            "verdict": self.verdict,
-            "time": in_utc(self.time),
-            "spark-ext": self.version,
-            "tables": len(self.tables),
-            **self.verdicts,
-            "views": self.num_views or None,
-        }
-        yield Facts({name: value for name, value in facts.items() if value not in (None, [])})
+        yield Facts.known(
+            {
+                "column": self.column or "every dropped column",
+                "where": self.where,
+                "filters": self.filters,
+                "verdict": self.verdict,
+                "time": in_utc(self.time),
+                "spark-ext": self.version,
+                "tables": len(self.tables),
+                **self.verdicts,
+                "views": self.num_views or None,
+            }
+        )
         for table in self.tables:
-            yield from table.parts()
+            yield from table._parts()
         yield Lines("Out of reach:", OUT_OF_REACH)
         read = [table.found for table in self.tables if table.found is not None]
         times = [each.earliest for found in read for each in found.places if each.step]
         if times:
             due = [time for time in times if time is not None]
-            earliest = "now" if len(due) < len(times) else from_time(min(due))
+            earliest = "now" if len(due) < len(times) else _from_time(min(due))
             again = [found.check_again_by for found in read if found.check_again_by is not None]
-            before = f" before {from_time(min(again))}" if again else ""
+            before = f" before {_from_time(min(again))}" if again else ""
             yield Lines(
                 f"Next, from {earliest}: run the steps. Run this call again with its"
                 f" certificate{before}: the log has to show every version since."
             )
 
 
-class Checked:
-    """The tables of an earlier certificate of the same column.
+def checked_tables(
+    given: Certificate | str | os.PathLike[str], column: str | None
+) -> Mapping[str, CheckedTable]:
+    """Returns the tables of an earlier certificate of the same column, by their locations.
 
     Raises:
         NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
         OSError: The file cannot be read.
     """
-
-    def __init__(self, given: Certificate | str | os.PathLike[str], column: str | None) -> None:
-        file = "certificate" if isinstance(given, Certificate) else os.fspath(given)
-        text = given.json() if isinstance(given, Certificate) else Path(file).read_bytes()
-        try:
-            found = json.loads(text)
-            problem = _problem(found, column)
-            read = [] if problem else [each["found"] for each in found["tables"]]
-            self._tables = dict(_checked(each) for each in read if each is not None)
-        except (AttributeError, KeyError, TypeError, ValueError) as lacking:
-            problem = f"It lacks a value of a certificate: {lacking!r}."
-            raise NotACertificateError(file=file, problem=problem) from lacking
-        if problem:
-            raise NotACertificateError(file=file, problem=problem)
-
-    def at(self, location: str | None) -> CheckedTable | None:
-        """Returns what the certificate says of the table at a path."""
-        return None if location is None else self._tables.get(location)
+    file = "certificate" if isinstance(given, Certificate) else os.fspath(given)
+    text = given.json() if isinstance(given, Certificate) else Path(file).read_bytes()
+    try:
+        found = json.loads(text)
+        problem = _problem(found, column)
+        read = [] if problem else [each["found"] for each in found["tables"]]
+        tables = {each["location"]: _checked(each) for each in read if each is not None}
+    except (AttributeError, KeyError, TypeError, ValueError) as lacking:
+        problem = f"It lacks a value of a certificate: {lacking!r}."
+        raise NotACertificateError(file=file, problem=problem) from lacking
+    if problem:
+        raise NotACertificateError(file=file, problem=problem)
+    return tables
 
 
 def _problem(found: Any, column: str | None) -> str | None:
@@ -279,26 +273,9 @@ def _problem(found: Any, column: str | None) -> str | None:
     return None
 
 
-def _checked(found: Mapping[str, Any]) -> tuple[str, CheckedTable]:
-    def columns(key: str) -> tuple[LiveColumn, ...]:
-        return tuple(
-            LiveColumn(each["path"], each["physicalPath"], each["id"]) for each in found[key]
-        )
-
-    return found["location"], CheckedTable(
-        table_id=found["tableId"],
-        version=found["version"],
-        moment_version=found["momentVersion"],
-        moment_time=found["momentTime"],
-        had=found["had"],
-        known=found["known"],
-        live=columns("liveColumns"),
-        named=columns("namedColumns"),
-    )
-
-
-READING = "dropped columns"
-_WAIT_SECONDS = 0.1
+def _checked(found: Mapping[str, Any]) -> CheckedTable:
+    named = {"live": found["liveColumns"], "named": found["namedColumns"]}
+    return of_row(CheckedTable, cast("Row", {**found, **named}))
 
 
 def dropped_columns(
@@ -326,13 +303,12 @@ def dropped_columns(
         certificate: An earlier certificate of the same column, or its file. The moment from which
             a table is clean, and that it had the column, are taken from it as long as the log of
             the table has every version since.
-        include: As `LakehouseOptions` documents, as are `exclude` and `only`.
+        include: As in `LakehouseOptions`, as are the other options.
         exclude: Patterns of tables to omit.
         only: Returns whether a row of the survey takes part. A table of another format has a row
             with its name alone.
         parallel: The number of tables at a time.
-        progress: Called before the first table, every two seconds, and after tables; None for no
-            reports.
+        progress: Called with the progress; None for no reports.
 
     Returns:
         A row for each table with its verdict and its places. A table of another format has the
@@ -355,46 +331,25 @@ def dropped_columns(
     options = Options(
         include=include, exclude=exclude, only=only, parallel=parallel, progress=progress
     )
-    checked = None if certificate is None else Checked(certificate, column)
+    checked = {} if certificate is None else checked_tables(certificate, column)
     reporter = Reporter(progress)
     with receiving_signals() as interrupts:
         chosen = chosen_tables(spark, where, options, reporter, interrupts)
         # The survey has the error of a path without a table.
-        rows = [row for row, kind in chosen if kind == DELTA and row.location is not None]
-        found: dict[str, DroppedColumns] = {}
-        waiting, over, begun = deque(rows), Event(), time.monotonic()
-
-        def work(number: int) -> None:
-            while not over.is_set():
-                try:
-                    row = waiting.popleft()
-                except IndexError:  # another thread took the last one
-                    return
-                known = None if checked is None else checked.at(row.location)
-                with workers.properties(number, f"spark-ext reads {row.table}"):
-                    found[row.table] = _read(spark, row.table, Asked(column, known))
-
-        def report() -> LakehouseProgress:
-            return LakehouseProgress(
-                phase=READING,
-                tables_done=len(found),
-                tables=len(rows),
-                seconds=time.monotonic() - begun,
-                finished=len(found) == len(rows),
-            )
-
-        workers = Workers(spark, work, min(parallel, len(rows)))
-        workers.start()
-        while workers.is_alive():
-            time.sleep(_WAIT_SECONDS)
-            reporter.report(report)
-            if interrupts.received is not None:
-                over.set()
-                workers.cancel()
-        interrupts.check()
-        if workers.failure is not None:
-            raise workers.failure
-        reporter.report(report, at_once=True)
+        known = {
+            row.table: checked.get(row.location)
+            for row, kind in chosen
+            if kind == DELTA and row.location is not None
+        }
+        found = each_table(
+            spark,
+            [*known],
+            lambda name: _read(spark, name, Asked(column, known[name])),
+            parallel=parallel,
+            phase=READING,
+            reporter=reporter,
+            interrupts=interrupts,
+        )
     result = Certificate(
         column=column,
         where=tuple(map(text_of, where)) or (_current_schema(spark),),

@@ -9,16 +9,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from spark_ext.removal.reasons import EARLIER_STAGE, reason_in_words, what_to_do
-from spark_ext.removal.row import ObstacleSum, SurveyedTable, SurveySums, sums
-from spark_ext.removal.stages import BLOCKED, COPY, METADATA, REWRITE, STAGES, UNMAPPED
-from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, error_in_words, size
+from spark_ext.model.rows import in_camel_case
+from spark_ext.removal.reasons import EARLIER_STAGE
+from spark_ext.removal.row import SurveyedTable, SurveySums, sums
+from spark_ext.removal.stages import COPY, METADATA, REWRITE, STAGES, UNMAPPED, WRITERS
+from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, size
+from spark_ext.tables.goals import Removal
 from spark_ext.tables.options import Chosen, Options
-from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, shown
+from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, progress_of, shown
+from spark_ext.tables.report import cases
+from spark_ext.tables.run import without_run
 from spark_ext.tables.sql import (
     DELTA,
     SURVEYED,
@@ -36,22 +40,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_TABLES = (
-    "table",
-    "mode",
-    "tracked",
-    "hasDroppedOrRenamed",
-    "numColumns",
-    "numOtherNames",
-    "numFiles",
-    "sizeInBytes",
-    "unmapped",
-    "readers",
-    "writers",
-)
+_TABLES = {
+    in_camel_case(name): name
+    for name in (
+        *("table", "mode", "tracked", "has_dropped_or_renamed", "num_columns", "num_other_names"),
+        *("num_files", "size_in_bytes", *STAGES),
+    )
+}
 _NARROW = (*STAGES, "numFiles", "sizeInBytes", "table")
-_OBSTACLES = ("stage", "blocked by", "tables")
-_CASES = ("state", "table", "because", "what to do")
 _NEXT = (
     "spark-ext remove <the same places> --dry-run",
     "spark_ext.remove_column_mapping(spark, <the same places>, dry_run=True)",
@@ -70,32 +66,27 @@ class Survey(ManyTables):
     tables: tuple[SurveyedTable, ...]
     sums: SurveySums
 
-    def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
+    def _sums(self) -> Iterator[Part]:
         sums = self.sums
+        errors = ", ".join(f"{each.num_tables:,} {each.error}" for each in sums.errors)
         yield Facts(
             {
                 "tables": f"{sums.num_tables:,}",
                 **{stage: self._groups(stage) for stage in STAGES},
-                "cannot be read": _errors(sums),
+                "cannot be read": errors or "0",
                 "files": f"{sums.num_files:,}, {size(sums.size_in_bytes)}",
                 "views left out": sums.num_views,
                 "other tables left out": sums.num_others,
             },
             fits=True,
         )
-        blocked_by = [each for each in sums.blocked_by if each.reason != EARLIER_STAGE]
-        if blocked_by:
-            obstacles = [(known.stage, _words(known), known.num_tables) for known in blocked_by]
-            yield Table(_OBSTACLES, obstacles, "What blocks a stage")
-        cases = [_case(each) for each in self.tables if each.error or each.blocked_by]
-        yield from self._tables(
-            Cases(_CASES, cases, "Tables that need a person"),
-            Table(_TABLES, [*map(_row, self.tables)], "The tables", _NARROW),
-            shown,
-            has_rows=has_rows,
-        )
-        if any(sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
-            yield Lines("Next, plan the removal:", _NEXT)
+        obstacles = [
+            (each.stage, f"{each.reason} {each.name or ''}".rstrip(), each.num_tables)
+            for each in sums.blocked_by
+            if each.reason != EARLIER_STAGE
+        ]
+        if obstacles:
+            yield Table(("stage", "blocked by", "tables"), obstacles, "What blocks a stage")
 
     def _groups(self, stage: str) -> str:
         """Returns the tables by the cost of a stage, with the bytes to copy or rewrite."""
@@ -106,37 +97,18 @@ class Survey(ManyTables):
             for each in costs
         )
 
+    def _cases(self) -> Cases:
+        """Returns the cases of a dry run of the whole removal."""
+        goal = Removal(WRITERS)
+        planned = (without_run(goal.plan(table), dry_run=True) for table in self.tables)
+        return cases("state", planned)
 
-def _errors(sums: SurveySums) -> str:
-    return ", ".join(f"{each.num_tables:,} {each.error}" for each in sums.errors) or "0"
+    def _rows(self) -> Table:
+        return Table.of(_TABLES, self.tables, "The tables", *_NARROW)
 
-
-def _case(table: SurveyedTable) -> tuple[str, ...]:
-    if table.error is not None:
-        return "UNREADABLE", table.table, error_in_words(table.error, table.message), ""
-    obstacles = [each for each in table.blocked_by if each.reason != EARLIER_STAGE]
-    reasons = [f"{each.stage}: {reason_in_words(each.why)}" for each in obstacles]
-    return BLOCKED, table.table, "\n".join(reasons), what_to_do(each.why for each in obstacles)
-
-
-def _row(table: SurveyedTable) -> tuple[Any, ...]:
-    return (
-        table.table,
-        table.mode,
-        table.tracked,
-        table.has_dropped_or_renamed,
-        table.num_columns,
-        table.num_other_names,
-        table.num_files,
-        table.size_in_bytes,
-        table.unmapped,
-        table.readers,
-        table.writers,
-    )
-
-
-def _words(known: ObstacleSum) -> str:
-    return known.reason if known.name is None else f"{known.reason} {known.name}"
+    def _next(self) -> Iterator[Part]:
+        if any(self.sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
+            yield Lines("Next, plan the removal:", _NEXT)
 
 
 # After each batch of tables, progress is reported, and an interrupt ends the survey.
@@ -212,15 +184,7 @@ def surveyed_tables(
 
     def report(done: int) -> None:
         if progress is not None:
-            progress(
-                LakehouseProgress(
-                    phase=SURVEYING,
-                    tables_done=done,
-                    tables=len(names),
-                    seconds=time.monotonic() - started,
-                    finished=done == len(names),
-                )
-            )
+            progress(progress_of(SURVEYING, done, len(names), started))
 
     surveyed: dict[str, SurveyedTable] = {}
     with copying(spark):

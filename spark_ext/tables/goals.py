@@ -8,9 +8,9 @@ the first remaining statement, and read again. So a call continues after any int
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from spark_ext.errors import (
     AlignmentConflictError,
@@ -56,10 +56,14 @@ from spark_ext.removal.stages import (
     unmapping_statement,
     writers_statements,
 )
-from spark_ext.tables.results import NO_FILES, StatementResult
-
-# What a call does with a table.
-RUN, REACHED, BLOCKED, UNREADABLE = "RUN", "REACHED", "BLOCKED", "UNREADABLE"
+from spark_ext.tables.results import (
+    ALREADY_DONE,
+    BLOCKED,
+    NO_FILES,
+    PLANNED,
+    UNREADABLE,
+    StatementResult,
+)
 
 CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
 
@@ -90,13 +94,13 @@ class Plan:
     again: bool = False
 
     @property
-    def action(self) -> str:
-        """Returns `RUN`; `REACHED` if nothing remains; `BLOCKED`; or `UNREADABLE`."""
+    def outcome(self) -> str:
+        """Returns the outcome without a run: `ALREADY_DONE` if nothing remains."""
         if self.row.error is not None:
             return UNREADABLE
         if self.statements:
-            return RUN
-        return BLOCKED if self.reasons else REACHED
+            return PLANNED
+        return BLOCKED if self.reasons else ALREADY_DONE
 
     @property
     def cost(self) -> str | None:
@@ -123,9 +127,7 @@ class Plan:
     @property
     def removes_mapping(self) -> bool:
         """Returns whether the first statement removes column mapping."""
-        is_mapped = self.row.mode != MODE_NONE
-        removing = unmapping_statement(self.row.table, is_mapped=is_mapped)
-        return self.row.unmapped != NOTHING and self.statements[:1] == (removing,)
+        return self.row.unmapped != NOTHING and self.statements[:1] == (_unmapping(self.row),)
 
 
 @dataclass
@@ -194,7 +196,7 @@ class Removal(Goal):
             known = _obstacles(row, wanted)
             whys = {stage: [each.why for each in known if each.stage == stage] for stage in wanted}
             reasons = "; ".join(f"{stage}: {in_words(why)}" for stage, why in whys.items() if why)
-            advice = what_to_do(each.why for each in known)
+            advice = _advice(known)
             return _blocked(row, known, self._refusal(row, self.until, reasons, advice, begun))
         left = {stage: cost for stage, cost in costs.items() if cost != NOTHING}
         statements = (each for stage in left for each in _of_stage(row, stage))
@@ -233,11 +235,7 @@ class Alignment(Goal):
     """
 
     to_name_mode: bool = False
-
-    @property
-    def words(self) -> str:
-        """Returns the goal for people."""
-        return "align names"
+    words = "align names"
 
     def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
         """Returns the statements from the state of the table to an aligned table."""
@@ -253,16 +251,15 @@ class Alignment(Goal):
             return Plan(row, refusal=lost, reasons=("MODE_ID",), unblocking=_TO_NAME_MODE)
         if row.unmapped == BLOCKED_STAGE:
             known = _obstacles(row, (UNMAPPED,))
-            whys = [each.why for each in known]
-            advice = what_to_do(whys)
-            refusal = CannotAlignNamesError(table=row.table, reasons=in_words(whys), advice=advice)
+            reasons = in_words(each.why for each in known)
+            refusal = CannotAlignNamesError(table=row.table, reasons=reasons, advice=_advice(known))
             return _blocked(row, known, refusal)
         statements = (*_tracking(row), end)
         if row.unmapped == NOTHING:
             return Plan(row, statements, (METADATA,))
-        mark = () if row.aligning else (_marking(row.table, str(row.mode)),)
-        unmap = unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE)
-        return Plan(row, (*mark, unmap, *statements), (METADATA, str(row.unmapped)))
+        # Records the mode in a property.
+        mark = () if row.aligning else (set_statement(row.table, {ALIGNING: str(row.mode)}),)
+        return Plan(row, (*mark, _unmapping(row), *statements), (METADATA, str(row.unmapped)))
 
     def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
         """Returns whether the flag is true although this call has tracked the table.
@@ -366,46 +363,49 @@ def _after(statement: str, plan: Plan, goal: Goal, table: Target, begun: Begun) 
     """Runs a statement, adds its result, and returns what remains then."""
     before, started = plan.row.version, time.monotonic()
     waits = table.run(statement)
-    seconds = time.monotonic() - started
     assert before is not None
     # If the table cannot be read now, the statement has run anyway.
-    begun.done.append(StatementResult(statement, before, None, seconds, waits))
+    done = StatementResult(statement, before, None, time.monotonic() - started, waits)
+    begun.done.append(done)
     row = table.read()
     assert row.version is not None
-    counts: Mapping[str, FileCount] = {}
+    counts: Mapping[str, Any] = {}
     if plan.removes_mapping:
         begun.removal = plan
-        counts = _counts(plan, row.version - before, lambda: table.counts_since(before))
-    begun.done[-1] = StatementResult(statement, before, row.version, seconds, waits, **counts)
+        counts = _counts(plan, row.version - before, table)
+    begun.done[-1] = replace(done, version_after=row.version, **counts)
     return goal.plan(row, begun)
 
 
-def _counts(
-    plan: Plan, num_commits: int, counted: Callable[[], Mapping[str, FileCount]]
-) -> Mapping[str, FileCount]:
+def _counts(plan: Plan, num_commits: int, table: Target) -> Mapping[str, FileCount]:
     """Returns the files that a removal kept, copied and rewrote, by name."""
     if num_commits == 0:  # another writer had removed column mapping
         return NO_FILES
     if num_commits == 1 and plan.row.unmapped in (METADATA, REWRITE):
         # No other writer committed since these files were counted, so the counts are exact.
         return {**NO_FILES, "rewritten": plan.row.files_to_change(plan.row.unmapped)}
-    return counted()
+    return table.counts_since(int(plan.row.version or 0))
 
 
 def _of_stage(row: SurveyedTable, stage: str) -> tuple[str, ...]:
     """Returns the statements that reach a stage from the one before."""
     if stage == UNMAPPED:
-        return (unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE),)
+        return (_unmapping(row),)
     if stage == READERS:
         return (drop_statement(row.table, COLUMN_MAPPING_FEATURE),)
     return writers_statements(row.table, tracked=bool(row.tracked), history=row.writers == HISTORY)
+
+
+def _unmapping(row: SurveyedTable) -> str:
+    """Returns the statement that removes column mapping, or the rest of it."""
+    return unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE)
 
 
 def _unmapped(row: SurveyedTable, begun: Begun | None) -> Plan:
     """Returns the plan for a table without column mapping and without an alignment."""
     if begun is None or not begun.done:
         return Plan(row, refusal=NotMappedError(table=row.table))
-    marking = _marking(row.table, begun.first.aligning or str(begun.first.mode))
+    marking = set_statement(row.table, {ALIGNING: begun.first.aligning or str(begun.first.mode)})
     if begun.done[-1].statement == removal_statement(row.table):
         # Another call has ended and unset the property before this call removed mapping.
         return Plan(row, (marking,), (METADATA,), again=True)
@@ -426,31 +426,30 @@ def _track(name: str) -> str:
     return set_statement(name, TRACKED | {COLUMN_MAPPING_MODE: MODE_NAME})
 
 
-def _marking(name: str, mode: str) -> str:
-    """Returns the statement that records the mode of a table in a property."""
-    return set_statement(name, {ALIGNING: mode})
-
-
 def _obstacles(row: SurveyedTable, stages: Iterable[str]) -> tuple[Obstacle, ...]:
     return tuple(
         each for each in row.blocked_by if each.stage in stages and each.reason != EARLIER_STAGE
     )
 
 
-def _blocked(row: SurveyedTable, known: Sequence[Obstacle], refusal: SparkExtError) -> Plan:
-    whys = [each.why for each in known]
-    statements = dict.fromkeys(_unblocking(row.table, whys))
+def _advice(known: Iterable[Obstacle]) -> str:
+    return what_to_do(each.why for each in known)
+
+
+def _blocked(row: SurveyedTable, known: Iterable[Obstacle], refusal: SparkExtError) -> Plan:
+    statements = dict.fromkeys(
+        statement for each in known for statement in _unblocking(row.table, each.why)
+    )
     return Plan(
         row,
         refusal=refusal,
         reasons=tuple(f"{each.stage}: {reason_in_words(each.why)}" for each in known),
-        unblocking=" ".join([what_to_do(whys), *statements]),
+        unblocking=" ".join([_advice(known), *statements]),
     )
 
 
-def _unblocking(name: str, whys: Iterable[Reason]) -> Iterable[str]:
-    for why in whys:
-        if why.reason == OTHER_FEATURE and why.detail:
-            yield set_statement(name, {why.detail: "false"})
-        elif why.reason == OTHER_FEATURE and why.name and not why.is_never_dropped:
-            yield drop_statement(name, why.name)
+def _unblocking(name: str, why: Reason) -> Iterable[str]:
+    if why.reason == OTHER_FEATURE and why.detail:
+        yield set_statement(name, {why.detail: "false"})
+    elif why.reason == OTHER_FEATURE and why.name and not why.is_never_dropped:
+        yield drop_statement(name, why.name)

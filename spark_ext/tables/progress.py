@@ -19,7 +19,6 @@ from spark_ext.launch.session import is_connect
 from spark_ext.show.tables import cell
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
 
@@ -83,7 +82,8 @@ def reported(
         return
     started = time.monotonic()
     failures: list[Exception] = []
-    with _counter(spark) as count:
+    counter = _server_counter if is_connect(spark) else _context_counter
+    with counter(spark) as count:
 
         def send(*, finished: bool = False) -> None:
             seconds = time.monotonic() - started
@@ -128,25 +128,21 @@ def _watcher(send: Callable[..., None], failures: list[Exception]) -> Iterator[N
 
 
 @contextmanager
-def _counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Yields a function that returns the counts of `Progress` for the body, by field."""
-    counter = _server_counter if is_connect(spark) else _context_counter
-    with counter(spark) as count:
-        yield count
-
-
-@contextmanager
 def _context_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Counts the tasks of the jobs with a tag, as the context reports them.
+    """Yields a function that returns the counts of `Progress` for the body, by field.
+
+    It counts the tasks of the jobs with a tag, as the context reports them.
 
     A job group would replace the user's group, and the user cancels jobs by that group.
     """
     context = spark.sparkContext
     tracker = context.statusTracker()
     tag = f"spark-ext-{uuid.uuid4()}"
+    # PySpark's tracker does not find jobs by tag.
+    of_java = cast("Any", context._jsc).sc().statusTracker()
 
     def count() -> dict[str, int]:
-        jobs = [tracker.getJobInfo(job) for job in _jobs(context, tag)]
+        jobs = [tracker.getJobInfo(job) for job in list(of_java.getJobIdsForTag(tag))]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         known = [stage for stage in stages if stage]
         return {
@@ -171,7 +167,7 @@ def _round(spark: SparkSession, tag: str) -> dict[str, int]:
 
 @contextmanager
 def _server_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Keeps the counts that a Spark Connect server reports, because there is no context.
+    """Yields the same function, for the counts that a Spark Connect server reports.
 
     The server reports every statement of the session to its handlers, in the thread that runs it.
     """
@@ -194,13 +190,8 @@ def _server_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]
         spark.removeProgressHandler(handler)
 
 
-def _jobs(context: SparkContext, tag: str) -> list[int]:
-    # PySpark's tracker does not find jobs by tag.
-    return list(context._jsc.sc().statusTracker().getJobIdsForTag(tag))
-
-
 # The phases of a call.
-SURVEYING, RUNNING = "survey", "run"
+SURVEYING, RUNNING, READING = "survey", "run", "dropped columns"
 
 _AFTER_TABLES_SECONDS = 0.5
 
@@ -235,6 +226,17 @@ class LakehouseProgress:
     seconds_left: float | None = None
     running: tuple[str, ...] = ()
     finished: bool = False
+
+
+def progress_of(phase: str, tables_done: int, tables: int, started: float) -> LakehouseProgress:
+    """Returns the progress of a phase that has no bytes, and began at a time of `monotonic`."""
+    return LakehouseProgress(
+        phase=phase,
+        tables_done=tables_done,
+        tables=tables,
+        seconds=time.monotonic() - started,
+        finished=tables_done == tables,
+    )
 
 
 def line(progress: LakehouseProgress) -> str:

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,6 +46,7 @@ from spark_ext.tables.results import (
     OutcomeSum,
     TableResult,
     sums,
+    total,
 )
 from spark_ext.tables.threads import Interrupted
 
@@ -120,7 +121,6 @@ def _part(path: Path) -> Path:
 _STOPPED = {NOT_BEGUN, CANCELLED}
 # The next call does not help these tables.
 _FOR_A_PERSON = {GONE, BLOCKED, UNREADABLE, FAILED}
-_CASES = ("outcome", "table", "because", "what to do")
 _ROWS = (
     *("table", "outcome", "cost", "files", "bytes", "kept", "copied", "rewritten"),
     *("seconds", "versions"),
@@ -234,27 +234,26 @@ class LakehouseReport(ManyTables):
         rows = [plain(each, of_time=lambda time: time) for each in self.tables]
         return spark.createDataFrame(rows, ddl(TableResult))
 
-    def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
-        yield Facts(
-            {
-                "goal": self.goal,
-                "where": self.where or "the current schema",
-                **({"dry run": True} if self.dry_run else {}),
-                **({"interrupted by": self.interrupted} if self.interrupted else {}),
-                "tables": self._groups() or "0",
-                "complete": self.complete,
-                **({"come back": _time(self.come_back)} if self.come_back else {}),
-                "seconds": f"{self.seconds:.1f}",
-            },
-            fits=True,
-        )
-        cases = [_case(each) for each in self.tables if _needs_a_person(each)]
-        yield from self._tables(
-            Cases(_CASES, cases, "Tables that need a person"),
-            Table(_ROWS, [*map(_row, self.tables)], "The tables", _NARROW),
-            shown,
-            has_rows=has_rows,
-        )
+    def _sums(self) -> Iterator[Part]:
+        facts = {
+            "goal": self.goal,
+            "where": self.where or "the current schema",
+            "dry run": self.dry_run or None,
+            "interrupted by": self.interrupted,
+            "tables": self._groups() or "0",
+            "complete": self.complete,
+            "come back": _time(self.come_back),
+            "seconds": f"{self.seconds:.1f}",
+        }
+        yield Facts.known(facts, fits=True)
+
+    def _cases(self) -> Cases:
+        return cases("outcome", self.tables)
+
+    def _rows(self) -> Table:
+        return Table(_ROWS, [*map(_row, self.tables)], "The tables", _NARROW)
+
+    def _next(self) -> Iterator[Part]:
         if self.next_call is not None:
             yield Lines(f"Next: {self.next_call}.")
 
@@ -289,19 +288,29 @@ def _place(each: TableResult) -> tuple[int, int]:
 
 
 def _group(name: str, tables: Sequence[TableResult]) -> str:
-    changed = sum(each.changed.size_in_bytes for each in tables)
+    changed = total(each.changed for each in tables).size_in_bytes
     has_size = changed and tables[0].outcome not in _FOR_A_PERSON
     return f"{len(tables):,} {name}" + (f" {size(changed)}" if has_size else "")
 
 
-def _needs_a_person(each: TableResult) -> bool:
-    return each.outcome in _FOR_A_PERSON or each.removed_by is not None
+def cases(state: str, tables: Iterable[TableResult]) -> Cases:
+    """Returns the tables that need a person, with what has happened and what to do.
+
+    Args:
+        state: The heading of the outcomes.
+        tables: The results of tables.
+    """
+    needed = [each for each in tables if each.outcome in _FOR_A_PERSON or each.removed_by]
+    rows = [(each.outcome, each.table, _because(each), _what_to_do(each)) for each in needed]
+    return Cases((state, "table", "because", "what to do"), rows, "Tables that need a person")
 
 
-def _case(each: TableResult) -> tuple[str, ...]:
-    because = error_in_words(each.error, each.message) or "\n".join(each.reasons)
-    todo = filter(None, (each.unblocking, each.removed_by))
-    return each.outcome, each.table, because, "\n".join(todo)
+def _because(each: TableResult) -> str:
+    return error_in_words(each.error, each.message) or "\n".join(each.reasons)
+
+
+def _what_to_do(each: TableResult) -> str:
+    return "\n".join(filter(None, (each.unblocking, each.removed_by)))
 
 
 def _row(each: TableResult) -> tuple[Any, ...]:

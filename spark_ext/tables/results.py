@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -70,6 +70,22 @@ def counted_in_words(
         for name, count in counts.items()
         if count is not None
     ]
+
+
+def removal_in(statements: Iterable[StatementResult]) -> StatementResult | None:
+    """Returns the first result with counts of files; None without a removal or its counts."""
+    for each in statements:
+        if counted_in_words(each.kept, each.copied, each.rewritten):
+            return each
+    return None
+
+
+def total(counts: Iterable[FileCount]) -> FileCount:
+    """Returns the sum of counts."""
+    known = list(counts)
+    return FileCount(
+        sum(each.num_files for each in known), sum(each.size_in_bytes for each in known)
+    )
 
 
 NO_FILES: Mapping[str, FileCount] = MappingProxyType(
@@ -151,20 +167,20 @@ class NameAlignment(Rendered):
     @property
     def kept(self) -> FileCount | None:
         """Returns the files that the removal kept; None before it, or without counts."""
-        return self._of_removal(lambda result: result.kept)
+        removal = removal_in(self.done)
+        return removal.kept if removal else None
 
     @property
     def copied(self) -> FileCount | None:
         """Returns the files that the removal copied; None as for `kept`."""
-        return self._of_removal(lambda result: result.copied)
+        removal = removal_in(self.done)
+        return removal.copied if removal else None
 
     @property
     def rewritten(self) -> FileCount | None:
         """Returns the files that Delta rewrote for the removal; None as for `kept`."""
-        return self._of_removal(lambda result: result.rewritten)
-
-    def _of_removal(self, count: Callable[[StatementResult], FileCount | None]) -> FileCount | None:
-        return next((files for files in map(count, self.done) if files is not None), None)
+        removal = removal_in(self.done)
+        return removal.rewritten if removal else None
 
     def _parts(self) -> Iterator[Part]:
         yield Facts(self._facts())
@@ -196,7 +212,10 @@ _NEXT = (
     "UsageTracking.align_names(dry_run=True)",
     "UsageTracking.remove_column_mapping(dry_run=True)",
 )
-_CHANGES = ("version", "timestamp", "operation", "user", "change", "old name", "new name")
+_CHANGES = {
+    **{name: name for name in ("version", "timestamp", "operation")},
+    **{"user": "user_name", "change": "change", "old name": "old_name", "new name": "new_name"},
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,8 +244,9 @@ class ColumnMappingStatus(Rendered, StatusRow):
 
     def _parts(self) -> Iterator[Part]:
         yield Facts(self._facts())
-        if self.dropped_or_renamed:
-            yield Table(_CHANGES, self._changes(), "Columns that were dropped or renamed")
+        newest = self.dropped_or_renamed[-_SHOWN:]
+        if newest:
+            yield Table.of(_CHANGES, newest, "Columns that were dropped or renamed")
         if self.mode != MODE_NONE and self.has_dropped_or_renamed is not False:
             yield Lines("Next, see the cost of readable names, or of the removal:", _NEXT)
 
@@ -258,20 +278,6 @@ class ColumnMappingStatus(Rendered, StatusRow):
     def _number_of_changes(self) -> str:
         number = len(self.dropped_or_renamed)
         return f"{number:,}, the newest {_SHOWN}:" if number > _SHOWN else f"{number:,}"
-
-    def _changes(self) -> list[tuple[Any, ...]]:
-        return [
-            (
-                change.version,
-                change.timestamp,
-                change.operation,
-                change.user_name,
-                change.change,
-                change.old_name,
-                change.new_name,
-            )
-            for change in self.dropped_or_renamed[-_SHOWN:]
-        ]
 
 
 def status_of(table: str, row: Row) -> ColumnMappingStatus:
@@ -370,10 +376,7 @@ class TableResult:
         """Returns the files that were copied or rewritten, or the upper bounds without counts."""
         if self.copied is None or self.rewritten is None:
             return FileCount(self.num_files, self.size_in_bytes)
-        return FileCount(
-            self.copied.num_files + self.rewritten.num_files,
-            self.copied.size_in_bytes + self.rewritten.size_in_bytes,
-        )
+        return total((self.copied, self.rewritten))
 
 
 @dataclass(frozen=True)
@@ -397,14 +400,9 @@ class OutcomeSum:
 def sums(tables: Sequence[TableResult]) -> tuple[OutcomeSum, ...]:
     """Returns the sums of each outcome that a table has."""
     found = {outcome: [each for each in tables if each.outcome == outcome] for outcome in OUTCOMES}
-    return tuple(_sum(outcome, each) for outcome, each in found.items() if each)
-
-
-def _sum(outcome: str, tables: Sequence[TableResult]) -> OutcomeSum:
-    counts = [each.changed for each in tables]
-    return OutcomeSum(
-        outcome,
-        len(counts),
-        sum(count.num_files for count in counts),
-        sum(count.size_in_bytes for count in counts),
+    changed = {outcome: total(each.changed for each in found[outcome]) for outcome in found}
+    return tuple(
+        OutcomeSum(outcome, len(each), changed[outcome].num_files, changed[outcome].size_in_bytes)
+        for outcome, each in found.items()
+        if each
     )

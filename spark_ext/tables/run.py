@@ -9,18 +9,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Condition
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spark_ext.model.keys import MODE_NONE
+from spark_ext.model.metadata import FileCount
 from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import NOTHING
-from spark_ext.tables import results
 from spark_ext.tables.goals import (
-    BLOCKED,
-    REACHED,
-    RUN,
-    UNREADABLE,
     Alignment,
     Begun,
     Goal,
@@ -32,17 +28,25 @@ from spark_ext.tables.goals import (
 from spark_ext.tables.options import Budget
 from spark_ext.tables.progress import RUNNING, LakehouseProgress, Progress, Reporter
 from spark_ext.tables.results import (
+    ALREADY_DONE,
+    BLOCKED,
     CALL_FAILED,
+    CANCELLED,
+    DONE,
     FAILED,
+    GONE,
     INTERRUPTED,
+    NOT_BEGUN,
+    PLANNED,
     PROGRESS_FAILED,
     TIME,
+    WAITING,
     StatementResult,
     TableResult,
+    removal_in,
 )
 from spark_ext.tables.sql import (
     Statements,
-    UnnamedCopies,
     described,
     end_of_retention,
     is_cancellation,
@@ -72,49 +76,16 @@ _UNMAPPED = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """The run of one table.
-
-    Args:
-        plan: The plan that was run.
-        seconds: The duration of the run, in seconds.
-        statements: The results of the statements that succeeded.
-        after: The row after the last statement; None if the run did not read it.
-        error: The error that ended the run; None if the run ended without an error, or was
-            cancelled.
-        cancelled: The reason why the call cancelled the run; None if the call did not cancel it.
-        refused: The limit that did not allow the run; None if a run was allowed.
-        leftovers: The copies in the table's folder that no version named before the run; None if
-            the run did not look for them.
-    """
-
-    plan: Plan
-    seconds: float
-    statements: tuple[StatementResult, ...] = ()
-    after: SurveyedTable | None = None
-    error: BaseException | None = None
-    cancelled: str | None = None
-    refused: str | None = None
-    leftovers: UnnamedCopies | None = None
-
-
 def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
     """Returns the result of a table that has a plan and no run."""
-    outcomes = {
-        RUN: results.PLANNED if dry_run else results.NOT_BEGUN,
-        REACHED: results.ALREADY_DONE,
-        BLOCKED: results.BLOCKED,
-        UNREADABLE: results.UNREADABLE,
-    }
-    row = plan.row
+    row, files = plan.row, plan.files
     return TableResult(
         table=row.table,
-        outcome=outcomes[plan.action],
+        outcome=plan.outcome if dry_run or plan.outcome != PLANNED else NOT_BEGUN,
         cost=plan.cost,
-        num_files=plan.files.num_files,
-        size_in_bytes=plan.files.size_in_bytes,
-        free_space=plan.files.size_in_bytes,
+        num_files=files.num_files,
+        size_in_bytes=files.size_in_bytes,
+        free_space=files.size_in_bytes,
         reasons=plan.reasons,
         unblocking=plan.unblocking,
         before=row,
@@ -124,92 +95,20 @@ def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
     )
 
 
-def not_begun(plan: Plan, reason: str, failure: BaseException | None = None) -> TableResult:
-    """Returns the result of a table that did not begin.
+def not_begun(
+    plan: Plan, reason: str, failure: BaseException | None, outcome: str = NOT_BEGUN
+) -> TableResult:
+    """Returns the result of a table for which a limit, or an error, ended the call.
 
     Args:
         plan: The plan.
         reason: The reason why the table did not begin.
         failure: The error that ended the call; None if no error ended the call.
+        outcome: `FAILED` for a table that began, and that the call could not read afterwards.
     """
     error, message = (None, None) if failure is None else described(failure)
-    return replace(without_run(plan), reasons=(reason,), error=error, message=message)
-
-
-def unknown(plan: Plan, failure: BaseException | None) -> TableResult:
-    """Returns the result of a table that began, and that the call could not read afterwards."""
-    return replace(not_begun(plan, "UNKNOWN", failure), outcome=results.FAILED)
-
-
-def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable) -> TableResult:
-    """Returns the result of a table after its run.
-
-    Args:
-        spark: The session.
-        goal: The goal.
-        attempt: The run.
-        row: The table's row after the run.
-    """
-    now = goal.plan(row)
-    result = replace(
-        without_run(attempt.plan),
-        outcome=_outcome(goal, attempt, row, now),
-        after=row,
-        seconds=attempt.seconds,
-        version_after=row.version,
-        statements=attempt.statements,
-    )
-    if now.action == BLOCKED:
-        result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
-    elif result.outcome == results.CANCELLED:
-        result = replace(result, reasons=(str(attempt.cancelled),))
-    if attempt.error is not None:
-        condition, message = described(attempt.error)
-        result = replace(result, error=condition, message=message)
-    elif row.error is not None:
-        result = replace(result, error=row.error, message=row.message)
-    elif result.outcome == results.FAILED:
-        message = _UNMAPPED if now.action == REACHED else _UNDONE
-        result = replace(result, reasons=(CONFLICT,), message=message)
-    if result.outcome == results.WAITING:
-        result = replace(result, come_back=end_of_retention(spark, result.table))
-    if attempt.leftovers is not None:
-        left = attempt.leftovers
-        result = replace(result, leftovers=left.files, removed_by=left.removed_by)
-    return replace(result, **_counts(result.statements))
-
-
-def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: Plan) -> str:
-    if row.error in _MISSING:
-        return results.GONE
-    if isinstance(goal, Alignment) and attempt.statements and _is_unmapped(row):
-        # Another writer removed column mapping after a statement.
-        return results.FAILED if attempt.cancelled is None else results.CANCELLED
-    if now.action == REACHED:
-        return results.DONE
-    if attempt.cancelled is not None:
-        return results.CANCELLED
-    if now.action == BLOCKED:
-        return results.BLOCKED
-    # Delta without fast DROP FEATURE waits before the stage `readers` already.
-    has_waited = any(each.waits for each in attempt.statements)
-    is_waiting = now.only_waits or (has_waited and row.unmapped == NOTHING)
-    if attempt.error is None and isinstance(goal, Removal) and is_waiting:
-        return results.WAITING
-    return results.FAILED
-
-
-def _is_unmapped(row: SurveyedTable) -> bool:
-    """Returns whether column mapping is off, and no alignment will enable it again."""
-    return row.mode == MODE_NONE and row.aligning is None
-
-
-def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:
-    """Returns the counts of the removal among the statements; empty if no statement has counts."""
-    for each in statements:
-        if each.copied is not None:
-            return {"kept": each.kept, "copied": each.copied, "rewritten": each.rewritten}
-    return {}
+    result = without_run(plan)
+    return replace(result, outcome=outcome, reasons=(reason,), error=error, message=message)
 
 
 # Another driver with the same goal may conflict with each statement of a table.
@@ -222,7 +121,7 @@ class CallStoppedError(Exception):
 
 @dataclass
 class Running:
-    """A table that runs.
+    """A table that runs, and what has happened with it so far.
 
     Args:
         spark: The session.
@@ -230,6 +129,15 @@ class Running:
         plan: The plan, which `replan` may change.
         number: The place of the table among all that run, from 1.
         stopped: Returns why the call ends; None while it continues.
+        statements: The results of the statements that succeeded.
+        after: The row after the last statement; None if the run did not read it.
+        error: The error that ended the run, unless it was cancelled.
+        cancelled: The reason why the call cancelled the run; None if the call did not cancel it.
+        refused: The limit that did not allow the run; None if a run was allowed.
+        leftovers: The copies that no version named before the run, and what removes them; None if
+            the run did not look for them.
+        bytes_done: The bytes of the files that are done.
+        seconds: The duration of the run.
     """
 
     spark: SparkSession
@@ -237,19 +145,21 @@ class Running:
     plan: Plan
     number: int
     stopped: Callable[[], str | None]
+    statements: list[StatementResult] = field(default_factory=list)
+    after: SurveyedTable | None = None
+    error: BaseException | None = None
+    cancelled: str | None = None
+    refused: str | None = None
+    leftovers: tuple[FileCount | None, str | None] | None = None
     bytes_done: int = 0
-
-    _done: list[StatementResult] = field(default_factory=list)
-    _after: SurveyedTable | None = None
-    _leftovers: UnnamedCopies | None = None
-    _refused: str | None = None
+    seconds: float = 0.0
 
     def attempt(
         self,
         properties: AbstractContextManager[None],
         replan: Callable[[Running, Plan], str | None] | None,
-    ) -> Attempt:
-        """Runs the table, and returns what happened.
+    ) -> None:
+        """Runs the table, and notes what happened.
 
         Args:
             properties: Sets the properties of the thread.
@@ -257,37 +167,101 @@ class Running:
                 is None if the plan of the survey is recent enough.
         """
         started = time.monotonic()
-        error: BaseException | None = None
         try:
             with properties:
                 self._run(replan)
-        except BaseException as failure:  # from Spark, Delta, a catalog or a storage
-            error = failure
-        cancelled = self.stopped() if _is_stop(error) else None
-        return Attempt(
-            plan=self.plan,
-            seconds=time.monotonic() - started,
-            statements=tuple(self._done),
-            after=self._after if error is None else None,
-            leftovers=self._leftovers,
-            error=error if cancelled is None else None,
-            cancelled=cancelled,
-            refused=self._refused,
+        except BaseException as error:  # from Spark, Delta, a catalog or a storage
+            self.after = None
+            is_stop = isinstance(error, CallStoppedError) or is_cancellation(error)
+            self.cancelled = self.stopped() if is_stop else None
+            self.error = error if self.cancelled is None else None
+        self.seconds = time.monotonic() - started
+
+    def result(self) -> TableResult:
+        """Returns the result after the run, with the table as it is now."""
+        if self.refused is not None:
+            return not_begun(self.plan, self.refused, None)
+        try:
+            return self.result_with(self.after or self._row_or_error())
+        except Exception as error:  # the history of the table cannot be read
+            return not_begun(self.plan, "UNKNOWN", error, FAILED)
+
+    def result_with(self, row: SurveyedTable) -> TableResult:
+        """Returns the result for a row that was read after the run."""
+        now = self.goal.plan(row)
+        result = replace(
+            without_run(self.plan),
+            outcome=self._outcome(row, now),
+            after=row,
+            seconds=self.seconds,
+            version_after=row.version,
+            statements=tuple(self.statements),
         )
+        if now.outcome == BLOCKED:
+            result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
+        elif result.outcome == CANCELLED:
+            result = replace(result, reasons=(str(self.cancelled),))
+        if self.error is not None:
+            condition, message = described(self.error)
+            result = replace(result, error=condition, message=message)
+        elif row.error is not None:
+            result = replace(result, error=row.error, message=row.message)
+        elif result.outcome == FAILED:
+            message = _UNMAPPED if now.outcome == ALREADY_DONE else _UNDONE
+            result = replace(result, reasons=(CONFLICT,), message=message)
+        if result.outcome == WAITING:
+            result = replace(result, come_back=end_of_retention(self.spark, result.table))
+        if self.leftovers is not None:
+            files, removed_by = self.leftovers
+            result = replace(result, leftovers=files, removed_by=removed_by)
+        removal = removal_in(self.statements)
+        if removal is not None:
+            counts = {name: getattr(removal, name) for name in ("kept", "copied", "rewritten")}
+            result = replace(result, **counts)
+        return result
+
+    def _outcome(self, row: SurveyedTable, now: Plan) -> str:
+        if row.error in _MISSING:
+            return GONE
+        is_unmapped = row.mode == MODE_NONE and row.aligning is None
+        if isinstance(self.goal, Alignment) and self.statements and is_unmapped:
+            # Another writer removed column mapping after a statement, and no alignment enables it.
+            return FAILED if self.cancelled is None else CANCELLED
+        if now.outcome == ALREADY_DONE:
+            return DONE
+        if self.cancelled is not None:
+            return CANCELLED
+        if now.outcome == BLOCKED:
+            return BLOCKED
+        # Delta without fast DROP FEATURE waits before the stage `readers` already.
+        has_waited = any(each.waits for each in self.statements)
+        is_waiting = now.only_waits or (has_waited and row.unmapped == NOTHING)
+        if self.error is None and isinstance(self.goal, Removal) and is_waiting:
+            return WAITING
+        return FAILED
+
+    def _row_or_error(self) -> SurveyedTable:
+        name = self.plan.row.table
+        try:
+            (row,) = rows_of(self.spark, [name])
+        except Exception as error:  # the session has ended, or the user may not read the table
+            condition, message = described(error)
+            return SurveyedTable(name, error=condition, message=message)
+        return row
 
     def _run(self, replan: Callable[[Running, Plan], str | None] | None) -> None:
         if replan is not None:
             # Directly before the statement: commits since then count as those of the statement.
             (row,) = rows_of(self.spark, [self.plan.row.table])  # raises if it is cancelled
             now = self.goal.plan(row)
-            if now.action != RUN:
+            if now.outcome != PLANNED:
                 return
-            self._refused = replan(self, now)
-            if self._refused is not None:
+            self.refused = replan(self, now)
+            if self.refused is not None:
                 return
         if self.plan.files.size_in_bytes:
             # Looked up before the run: the folder usually has no copies yet, so no log is read.
-            self._leftovers = unnamed_copies(self.spark, self.plan.row.table)
+            self.leftovers = unnamed_copies(self.spark, self.plan.row.table)
         if not self._has_to_wait(self.plan):
             self._reach()
 
@@ -311,7 +285,7 @@ class Running:
         )
         row = replace(self.plan.row, table=statements.sql_name)
         for conflicts in range(_MAX_CONFLICTS + 1):
-            begun = Begun(row, self._done)
+            begun = Begun(row, self.statements)
             try:
                 plan = run_remaining(self.goal, statements, begun)
                 # Another copy would exceed the bytes of the plan.
@@ -321,9 +295,9 @@ class Running:
                 if conflicts == _MAX_CONFLICTS or not is_conflict(error):
                     raise
                 row, is_over = statements.read(), False
-            self._after = replace(row, table=name)
+            self.after = replace(row, table=name)
             plan = self.goal.plan(row)
-            if is_over or plan.action != RUN or self._has_to_wait(plan):
+            if is_over or plan.outcome != PLANNED or self._has_to_wait(plan):
                 return
             self._require_running()
 
@@ -337,22 +311,6 @@ class Running:
         """Raises if no statement may begin."""
         if self.stopped() is not None:
             raise CallStoppedError("The call ended before the next statement of this table.")
-
-
-def row_or_error(spark: SparkSession, name: str) -> SurveyedTable:
-    """Returns the row of a table as it is now; a table that cannot be read has the error."""
-    try:
-        (row,) = rows_of(spark, [name])
-    except Exception as error:  # the session has ended, or the user may not read the table
-        condition, message = described(error)
-        return SurveyedTable(name, error=condition, message=message)
-    return row
-
-
-def _is_stop(error: BaseException | None) -> bool:
-    if error is None:
-        return False
-    return isinstance(error, CallStoppedError) or is_cancellation(error)
 
 
 # The seconds between two checks of signals and limits by the main thread.
@@ -372,6 +330,7 @@ class Runner:
         interrupts: The signals of the call.
         started: The start of the call by `time.monotonic`.
         parallel: The number of threads.
+        results: The results by table; `run` replaces those of its tables, also if an error ends it.
     """
 
     spark: SparkSession
@@ -427,7 +386,8 @@ class Runner:
                 reason = self._refusals.get(name) or self._stopped or CALL_FAILED
                 self.results[name] = not_begun(plan, reason, failure)
             for running in self._running:
-                self.results[running.plan.row.table] = unknown(running.plan, failure)
+                name = running.plan.row.table
+                self.results[name] = not_begun(running.plan, "UNKNOWN", failure, FAILED)
 
     def _supervise(self) -> None:
         """Waits for a change, and cancels tables if the call ends."""
@@ -448,7 +408,14 @@ class Runner:
     def _work(self, number: int) -> None:
         """Runs one table after the other until no table may begin."""
         while (running := self._next()) is not None:
-            result = self._result(self._attempt(running, number))
+            plan = running.plan
+            words = f"{plan.row.table} ({running.number} of {self._number})"
+            # Another driver may have run the statements since the survey. With a limit, another
+            # writer may have turned a change of metadata into a copy.
+            reads_again = self.budget.max_bytes is not None or not plan.is_repeatable
+            properties = self._workers.properties(number, f"spark-ext {self.goal.words}: {words}")
+            running.attempt(properties, self._replan if reads_again else None)
+            result = running.result()
             with self._changed:
                 self._running.remove(running)
                 self.results[result.table] = result
@@ -473,27 +440,6 @@ class Runner:
         running = Running(self.spark, self.goal, plan, number, stopped=lambda: self._stopped)
         self._running.append(running)
         return running
-
-    def _attempt(self, running: Running, number: int) -> Attempt:
-        """Runs a table."""
-        words = f"{running.plan.row.table} ({running.number} of {self._number})"
-        description = f"spark-ext {self.goal.words}: {words}"
-        properties = self._workers.properties(number, description)
-        # Another driver may have run the statements since the survey. With a limit, another writer
-        # may have turned a change of metadata into a copy.
-        reads_again = self.budget.max_bytes is not None or not running.plan.is_repeatable
-        return running.attempt(properties, self._replan if reads_again else None)
-
-    def _result(self, attempt: Attempt) -> TableResult:
-        """Returns the result of a run, with the table as it is now."""
-        plan = attempt.plan
-        if attempt.refused is not None:
-            return not_begun(plan, attempt.refused)
-        try:
-            row = attempt.after or row_or_error(self.spark, plan.row.table)
-            return result_of(self.spark, self.goal, attempt, row)
-        except Exception as error:  # the history of the table cannot be read
-            return unknown(plan, error)
 
     def _replan(self, running: Running, now: Plan) -> str | None:
         """Counts the current cost of a table; returns why it may not run, or None."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -288,35 +288,27 @@ _EPOCH = datetime(1970, 1, 1)
 _MINUTE = timedelta(minutes=1)
 
 
-@dataclass(frozen=True)
-class UnnamedCopies:
-    """Copies in a table's folder that no version in the log names.
+def unnamed_copies(spark: SparkSession, table: str) -> tuple[FileCount | None, str | None]:
+    """Returns the copies in a table's folder that no version in the log names.
 
-    They are of a driver that was killed, or of one that runs now.
+    They are of a driver that was killed, or of one that runs now. The log is read only if the
+    folder has copies.
 
-    Args:
-        files: Their number and size; None if the folder or the log cannot be read.
-        removed_by: The statement that removes them and its earliest time, or why they could not be
-            listed; None without copies.
+    Returns:
+        Their number and size, None if the folder or the log cannot be read; and the statement that
+        removes them with its earliest time, or why they could not be listed; None without copies.
     """
-
-    files: FileCount | None
-    removed_by: str | None
-
-
-def unnamed_copies(spark: SparkSession, table: str) -> UnnamedCopies:
-    """Returns the copies that no version names. Reads the log only if the folder has copies."""
     try:
         (row,) = answer(spark, "column_mapping_copies", literal(table)).collect()
     except PySparkException as error:
         # Copies of others do not keep the table from its own removal.
-        return UnnamedCopies(None, f"Cannot look for copies: {error.getCondition()}")
+        return None, f"Cannot look for copies: {error.getCondition()}"
     files = FileCount(row["numFiles"], row["sizeInBytes"])
     if not files.num_files:
-        return UnnamedCopies(files, None)
+        return files, None
     at = row["removableFrom"].astimezone().isoformat(sep=" ", timespec="seconds")
     counted = f"{files.num_files:,} copies ({files.size_in_bytes:,} bytes) that no version names"
-    return UnnamedCopies(files, f"VACUUM {sql_name(spark, table)} removes {counted} from {at} on")
+    return files, f"VACUUM {sql_name(spark, table)} removes {counted} from {at} on"
 
 
 def end_of_retention(spark: SparkSession, table: str) -> datetime | None:

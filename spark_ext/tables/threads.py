@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import signal
+import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Thread, current_thread, main_thread
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from spark_ext.launch.session import is_connect
+from spark_ext.tables.progress import LakehouseProgress, Reporter, progress_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,6 +119,8 @@ _T = TypeVar("_T")
 
 _POOL = "spark.scheduler.pool"
 _DESCRIPTION = "spark.job.description"
+# The seconds between two reports of `each_table`.
+_SECONDS = 0.1
 
 
 class Workers:
@@ -136,7 +141,6 @@ class Workers:
 
     def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:
         self._spark = spark
-        self._has_properties = has_thread_properties(spark)
         self.failure: BaseException | None = None
         self._running: dict[int, str] = {}
         self._threads = [
@@ -155,11 +159,6 @@ class Workers:
         for thread in self._threads:
             thread.start()
 
-    def join(self) -> None:
-        """Waits for the end of all threads."""
-        for thread in self._threads:
-            thread.join()
-
     def is_alive(self) -> bool:
         """Returns whether a thread runs."""
         return any(thread.is_alive() for thread in self._threads)
@@ -173,7 +172,7 @@ class Workers:
         """
         add, remove, _ = self._tags
         tag = self._running[number] = f"spark-ext-{uuid.uuid4()}"
-        if self._has_properties:
+        if not is_connect(self._spark):
             context = self._spark.sparkContext
             context.setLocalProperty(_POOL, f"spark-ext-{number}")
             context.setLocalProperty(_DESCRIPTION, description)
@@ -202,8 +201,6 @@ class Workers:
         """
         if is_connect(self._spark):
             return self._spark.addTag, self._spark.removeTag, self._spark.interruptTag
-        if not self._has_properties:
-            return (lambda _: None,) * 3
         context = self._spark.sparkContext
         return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
 
@@ -217,35 +214,71 @@ class Workers:
         return noting
 
 
+def each_table(
+    spark: SparkSession,
+    names: Sequence[str],
+    read: Callable[[str], _T],
+    *,
+    parallel: int,
+    phase: str,
+    reporter: Reporter,
+    interrupts: Interrupts,
+) -> dict[str, _T]:
+    """Reads some tables at a time, and returns the results by the names of the tables.
+
+    Args:
+        spark: The session.
+        names: The names of the tables.
+        read: Returns the result of a table, also if it cannot be read.
+        parallel: The number of tables at a time.
+        phase: The phase of the progress.
+        reporter: Reports the progress.
+        interrupts: The signals of the call. The first one cancels the jobs of all tables.
+
+    Raises:
+        KeyboardInterrupt: A signal arrived.
+        BaseException: The error of a thread.
+    """
+    waiting, found, started = deque(names), dict[str, _T](), time.monotonic()
+
+    def read_each(number: int) -> None:
+        while interrupts.received is None:
+            try:
+                name = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            with workers.properties(number, f"spark-ext reads {name}"):
+                found[name] = read(name)
+
+    def progress() -> LakehouseProgress:
+        return progress_of(phase, len(found), len(names), started)
+
+    workers = Workers(spark, read_each, min(parallel, len(names)))
+    workers.start()
+    while workers.is_alive():
+        time.sleep(_SECONDS)
+        reporter.report(progress)
+        if interrupts.received is not None:
+            workers.cancel()
+    interrupts.check()
+    if workers.failure is not None:
+        raise workers.failure
+    reporter.report(progress, at_once=True)
+    return found
+
+
 def inheriting(spark: SparkSession, work: Callable[[_A], _T]) -> Callable[[_A], _T]:
     """Returns the work of a thread, with a copy of the local properties and tags of the caller."""
-    if is_connect(spark):
-        tags = set(spark.getTags())
+    if not is_connect(spark):
+        from pyspark.util import inheritable_thread_target
 
-        def with_tags(argument: _A) -> _T:
-            for tag in tags:
-                spark.addTag(tag)
-            return work(argument)
+        inherited: Callable[[_A], _T] = inheritable_thread_target(spark)(work)
+        return inherited
+    tags = set(spark.getTags())
 
-        return with_tags
-    if not has_thread_properties(spark):
-        return work
+    def with_tags(argument: _A) -> _T:
+        for tag in tags:
+            spark.addTag(tag)
+        return work(argument)
 
-    from pyspark.util import inheritable_thread_target
-
-    inherited: Callable[[_A], _T] = inheritable_thread_target(spark)(work)
-    return inherited
-
-
-def has_thread_properties(spark: SparkSession) -> bool:
-    """Returns whether each thread of Python has a thread of the JVM, with its own properties.
-
-    Without PYSPARK_PIN_THREAD, any thread of the JVM may run a call, and a property would affect
-    other calls.
-    """
-    if is_connect(spark):
-        return False
-
-    from py4j.clientserver import ClientServer
-
-    return isinstance(spark.sparkContext._gateway, ClientServer)
+    return with_tags

@@ -16,21 +16,21 @@ from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTabl
 from spark_ext.model.metadata import FileCount
 from spark_ext.removal.stages import STAGES
 from spark_ext.tables.calls import _cheapest_first
-from spark_ext.tables.goals import (
-    BLOCKED,
-    REACHED,
-    RUN,
-    UNREADABLE,
-    Alignment,
-    Goal,
-    Plan,
-    Removal,
-    Tracking,
-)
+from spark_ext.tables.goals import Alignment, Goal, Plan, Removal, Tracking
 from spark_ext.tables.options import Budget, Options, spellings
 from spark_ext.tables.progress import Reporter, line
-from spark_ext.tables.results import BYTES, ERRORS, OUTCOMES, TIME, StatementResult
-from spark_ext.tables.run import Attempt, result_of, without_run
+from spark_ext.tables.results import ALREADY_DONE as REACHED
+from spark_ext.tables.results import (
+    BLOCKED,
+    BYTES,
+    ERRORS,
+    OUTCOMES,
+    TIME,
+    UNREADABLE,
+    StatementResult,
+)
+from spark_ext.tables.results import PLANNED as RUN
+from spark_ext.tables.run import Running, without_run
 from spark_ext.tables.sql import SCHEMA
 
 FREE = SurveyedTable(
@@ -61,7 +61,7 @@ BY_FEATURE = replace(
     blocked_by=(Obstacle("readers", "OTHER_FEATURE", "deletionVectors"),),
 )
 BROKEN = SurveyedTable("c.db.broken", error="DELTA_X", message="what")
-RAN = (StatementResult("ALTER TABLE", 5, 6, 0.0),)
+RAN = [StatementResult("ALTER TABLE", 5, 6, 0.0)]
 
 
 # Plans.
@@ -107,7 +107,7 @@ def test_goal_decides_from_a_row(
 ) -> None:
     plan = goal.plan(row)
 
-    assert (plan.action, plan.cost, plan.files.size_in_bytes) == (action, cost, size)
+    assert (plan.outcome, plan.cost, plan.files.size_in_bytes) == (action, cost, size)
     assert plan.files.num_files == (3 if size else 0)
     assert plan.row is row
 
@@ -223,9 +223,10 @@ def test_table_begins_only_while_its_bytes_fit() -> None:
 def test_alignment_fails_if_another_writer_removes_column_mapping_between_its_statements(
     ran: dict[str, Any], outcome: str, reasons: tuple[str, ...]
 ) -> None:
-    attempt = Attempt(plan=Alignment().plan(UNTRACKED), seconds=1.0, **ran)
+    plan = Alignment().plan(UNTRACKED)
+    running = Running(cast("Any", None), Alignment(), plan, 1, lambda: None, **ran)
 
-    result = result_of(cast("Any", None), Alignment(), attempt, replace(PLAIN, version=9))
+    result = running.result_with(replace(PLAIN, version=9))
 
     assert (result.outcome, result.reasons) == (outcome, reasons)
 

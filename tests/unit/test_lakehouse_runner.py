@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from threading import Barrier, Event
 from types import SimpleNamespace
 from typing import Any
@@ -331,7 +330,8 @@ def test_second_signal_cancels_running_statements_and_keeps_the_results(session:
     assert outcomes(run) == ["FAILED", "NOT_BEGUN"]
     assert run.results[A.table].reasons == ("UNKNOWN",)
     released.set()
-    run._workers.join()
+    for thread in run._workers._threads:
+        thread.join()
     assert len(session.statements) == 1
 
 
@@ -641,18 +641,6 @@ def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> Non
     report = remove(surveyed)
 
     assert [each.table for each in report.tables] == [B.table, "c.db.d"]
-
-
-def test_call_warns_when_spark_can_cancel_no_thread(
-    surveyed: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(calls, "is_connect", lambda _: False)
-    monkeypatch.setattr(calls, "has_thread_properties", lambda _: False)
-
-    with pytest.warns(UserWarning, match="PYSPARK_PIN_THREAD") as raised:
-        remove(surveyed)
-
-    assert [Path(each.filename) for each in raised] == [Path(__file__)]
 
 
 def test_signal_after_the_survey_begins_no_table(surveyed: Session) -> None:
