@@ -20,7 +20,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 # A background and a text, so that both themes of a notebook show the same.
 GOOD: Final = ";background:#dcfce7;color:#14532d"
@@ -48,23 +48,15 @@ _UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _NUMBER = re.compile(r"\d[\d,]*")
 
 
-class Coloured(str):
-    """A text with a colour of its own, which is not in `STATES`."""
+@dataclass(frozen=True)
+class Coloured:
+    """A text with one of the colours above, which is not in `STATES`."""
 
+    text: str
     colour: str
 
-    def __new__(cls, text: str, colour: str) -> Coloured:
-        """Returns the text in one of the colours above."""
-        made = super().__new__(cls, text)
-        made.colour = colour
-        return made
-
-
-def colours(value: Any) -> str:
-    """Returns the style of a state; empty for other values."""
-    if isinstance(value, Coloured):
-        return value.colour
-    return STATES.get(value, "") if isinstance(value, str) else ""
+    def __str__(self) -> str:
+        return self.text
 
 
 def in_units(text: str) -> str:
@@ -96,16 +88,11 @@ def size(number: int) -> str:
 _BYTES = ("bytes", "sizeInBytes")
 # A last column of a table keeps this width in a narrow terminal.
 _LEAST = 20
+# A notebook has the rows of this number of tables.
+_SHOWN = 100
 
 
-class Part(Protocol):
-    """A part of a result."""
-
-    def text(self) -> str:
-        """Returns the lines, without a line break at the end."""
-
-    def html(self) -> str:
-        """Returns one or more HTML elements."""
+Part: TypeAlias = "Lines | Facts | Table"
 
 
 class Rendered:
@@ -115,7 +102,7 @@ class Rendered:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return _text(self._parts())
+        return "\n\n".join(part.text() for part in self._parts())
 
     def _repr_html_(self) -> str:
         return "".join(part.html() for part in self._parts())
@@ -124,7 +111,8 @@ class Rendered:
 class ManyTables(Rendered):
     """A result about many tables: its sums, the tables that need a person, and all tables.
 
-    Text fits the terminal. A notebook and text have the first hundred tables.
+    The last two are parts with a row for each table. Text fits the terminal. A notebook and text
+    have the first hundred tables.
     """
 
     def text(self, *, all_tables: bool = False) -> str:
@@ -133,40 +121,28 @@ class ManyTables(Rendered):
         Args:
             all_tables: Whether a row for every table follows.
         """
-        return _text(self._parts(None) if all_tables else self._parts(has_rows=False))
+        parts = self._limited(None) if all_tables else self._limited(_SHOWN, has_rows=False)
+        return "\n\n".join(part.text() for part in parts)
 
     def __repr__(self) -> str:
         return self.text()
 
     def html(self) -> str:
         """Returns the HTML of the text with all tables."""
-        return "".join(part.html() for part in self._parts(None))
+        return "".join(part.html() for part in self._limited(None))
 
-    def _parts(self, shown: int | None = 100, *, has_rows: bool = True) -> Iterator[Part]:
-        yield from self._sums()
-        parts = (self._cases(), self._rows()) if has_rows else (self._cases(),)
-        for part in parts:
-            if part.rows:
-                yield replace(part, rows=part.rows[:shown])
-            if shown is not None and len(part.rows) > shown:
-                yield Lines(f"({len(part.rows) - shown:,} more tables)")
-        yield from self._next()
+    def _repr_html_(self) -> str:
+        return "".join(part.html() for part in self._limited(_SHOWN))
 
-    def _sums(self) -> Iterable[Part]:
-        raise NotImplementedError
-
-    def _cases(self) -> Cases:
-        raise NotImplementedError
-
-    def _rows(self) -> Table:
-        raise NotImplementedError
-
-    def _next(self) -> Iterable[Part]:
-        raise NotImplementedError
-
-
-def _text(parts: Iterable[Part]) -> str:
-    return "\n\n".join(part.text() for part in parts)
+    def _limited(self, shown: int | None, *, has_rows: bool = True) -> Iterator[Part]:
+        for part in self._parts():
+            if not isinstance(part, Table) or not part.narrow:
+                yield part
+            elif has_rows or isinstance(part, Cases):
+                if part.rows:
+                    yield replace(part, rows=part.rows[:shown])
+                if shown is not None and len(part.rows) > shown:
+                    yield Lines(f"({len(part.rows) - shown:,} more tables)")
 
 
 @dataclass(frozen=True)
@@ -199,9 +175,7 @@ class Lines:
 class Facts:
     """Named values, a line each.
 
-    Args:
-        values: The values by their names.
-        fits: Whether long values wrap at the width of the terminal.
+    Long values wrap at the width of the terminal if `fits`.
 
     Example:
         >>> print(Facts({"mode": "name", "tracked": True}).text())
@@ -217,17 +191,12 @@ class Facts:
     @classmethod
     def known(cls, values: Mapping[str, Any], *, fits: bool = False) -> Facts:
         """Returns the facts without values that are None or an empty list."""
-        return cls(
-            {name: each for name, each in values.items() if each not in (None, (), [])}, fits
-        )
+        return cls({name: at for name, at in values.items() if at not in (None, (), [])}, fits)
 
     def text(self) -> str:
         """Returns a line for each value."""
-        width = max(map(_width, self.values), default=0) + 1
         rows = [[f"{name}:", cell(known)] for name, known in self.values.items()]
-        if self.fits:
-            rows = list(_fitting(rows, width + 1))
-        return "\n".join(f"{_padded(name, width)} {text}".rstrip() for name, text in rows)
+        return "\n".join(_aligned(rows, (False, False), " ", fits=self.fits))
 
     def html(self) -> str:
         """Returns a table with a row for each value."""
@@ -246,8 +215,8 @@ class Table:
         columns: The headings.
         rows: The values.
         caption: The caption in HTML.
-        narrow: The columns in text. The last one wraps at the width of the terminal, and bytes have
-            a unit. If empty, text has all columns, and no row wraps.
+        narrow: The columns in text, if each row is one of many tables. The last one wraps at the
+            width of the terminal, and bytes have a unit.
 
     Example:
         >>> table = Table(["name", "version"], [("fare", 3), ("a<b", None)])
@@ -275,45 +244,45 @@ class Table:
 
     def text(self) -> str:
         """Returns the head, a rule and a line for each row."""
-        shown: Sequence[int] = range(len(self.columns))
-        if self.narrow:
-            shown = [self.columns.index(column) for column in self.narrow]
-        sizes = [bool(self.narrow) and self.columns[at] in _BYTES for at in shown]
-        right = [size or self._right()[at] for at, size in zip(shown, sizes, strict=True)]
+        shown = [self.columns.index(column) for column in self.narrow or self.columns]
+        sizes = [at for at in shown if self.narrow and self.columns[at] in _BYTES]
+        numbers = self._right()
+        right = [numbers[at] or at in sizes for at in shown]
         cells = [[cell(self.columns[at]) for at in shown]]
         for row in self.rows:
-            texts = (cell(row[at]) for at in shown)
-            cells.append([in_units(t) if size else t for t, size in zip(texts, sizes, strict=True)])
-        if self.narrow:
-            taken = sum(max(map(_width, column)) + 2 for column in [*zip(*cells, strict=True)][:-1])
-            cells = list(_fitting(cells, taken))
-        widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-        rule = tuple("-" * width for width in widths)
-        return "\n".join(_line(line, widths, right) for line in (cells[0], rule, *cells[1:]))
+            texts = [(at, cell(row[at])) for at in shown]
+            cells.append([in_units(text) if at in sizes else text for at, text in texts])
+        return "\n".join(_aligned(cells, right, "  ", fits=bool(self.narrow), has_head=True))
 
     def html(self) -> str:
         """Returns a table with a head."""
         sizes = [column in _BYTES for column in self.columns]
         right = [*map(bool.__or__, self._right(), sizes)]
-        head = _html_row("th", self.columns, right, [False] * len(sizes))
-        body = "".join(_html_row("td", row, right, sizes) for row in self.rows)
+
+        def line(tag: str, values: Sequence[Any], sizes: Sequence[bool]) -> str:
+            cells = (
+                _element(tag, value, to_the_right=is_right, is_size=is_size)
+                for value, is_right, is_size in zip(values, right, sizes, strict=True)
+            )
+            return f"<tr>{''.join(cells)}</tr>"
+
+        head = line("th", self.columns, [False] * len(sizes))
+        body = "".join(line("td", row, sizes) for row in self.rows)
         caption = "" if self.caption is None else _element("caption", self.caption)
         return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
 
     def _right(self) -> list[bool]:
-        """Returns which columns have numbers."""
-        columns = range(len(self.columns))
-        return [_is_numeric(row[number] for row in self.rows) for number in columns]
+        """Returns which columns have numbers only."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        known = [[value for value in column if value is not None] for column in columns]
+        return [bool(each) and {*map(type, each)} <= {int, float} for each in known]
 
 
 @dataclass(frozen=True)
-class Cases:
+class Cases(Table):
     """Tables for a person to read, each with what has happened and what to do.
 
-    Args:
-        columns: The headings in HTML.
-        rows: The values: a state, a name, and texts.
-        caption: The caption in HTML.
+    A row has a state, a name, and texts of one or more lines. All are in text, below the name.
 
     Example:
         >>> rows = [("FAILED", "db.t", "The disk is full.", "Delete files.")]
@@ -323,9 +292,7 @@ class Cases:
           Delete files.
     """
 
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    caption: str | None = None
+    narrow: Sequence[str] = ("what to do",)
 
     def text(self) -> str:
         """Returns a line for each row, and below it the texts, which wrap in a terminal."""
@@ -339,10 +306,7 @@ class Cases:
 
     def html(self) -> str:
         """Returns a table with a head."""
-        rows = [
-            (state, name, *(" ".join(text.splitlines()) for text in texts))
-            for state, name, *texts in self.rows
-        ]
+        rows = [[*row[:2], *(" ".join(text.splitlines()) for text in row[2:])] for row in self.rows]
         return Table(self.columns, rows, self.caption).html()
 
 
@@ -377,49 +341,47 @@ def _printable(char: str) -> str:
     return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
 
 
-def _html_row(tag: str, values: Sequence[Any], right: Sequence[bool], sizes: Sequence[bool]) -> str:
-    cells = (
-        _element(tag, value, to_the_right=is_right, is_size=is_size)
-        for value, is_right, is_size in zip(values, right, sizes, strict=True)
-    )
-    return f"<tr>{''.join(cells)}</tr>"
-
-
 def _element(tag: str, value: Any, *, to_the_right: bool = False, is_size: bool = False) -> str:
     """Returns a cell. The exact number of a size is its tooltip."""
+    colour = value.colour if isinstance(value, Coloured) else STATES.get(cell(value), "")
     align = "right" if to_the_right else "left"
     exact = _html(value)
     title = f' title="{exact} bytes"' if is_size and exact else ""
     shown = in_units(exact) if is_size else exact
     wrap = ";white-space:nowrap" if is_size else ""
-    return f'<{tag}{title} style="text-align:{align}{wrap}{colours(value)}">{shown}</{tag}>'
+    return f'<{tag}{title} style="text-align:{align}{wrap}{colour}">{shown}</{tag}>'
 
 
 def _html(value: Any) -> str:
     return escape(cell(value))
 
 
-def _is_numeric(values: Iterable[Any]) -> bool:
-    known = [value for value in values if value is not None]
-    return bool(known) and all(type(value) in (int, float) for value in known)
+def _aligned(
+    rows: Iterable[Sequence[str]],
+    right: Sequence[bool],
+    gap: str,
+    *,
+    fits: bool,
+    has_head: bool = False,
+) -> Iterator[str]:
+    """Yields the lines of rows, with a rule below the head.
 
-
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    padded = (
-        _padded(text, width, to_the_right=is_right)
-        for text, width, is_right in zip(cells, widths, right, strict=True)
-    )
-    return "  ".join(padded).rstrip()
-
-
-def _fitting(rows: Iterable[Sequence[str]], taken: int) -> Iterator[list[str]]:
-    """Yields rows that fit a terminal: the last cell continues in further rows.
-
-    Args:
-        rows: The cells.
-        taken: The width of all cells but the last one.
+    The last cell continues in further lines at the width of the terminal if `fits`.
     """
-    room = max(_LEAST, shutil.get_terminal_size().columns - taken)
+    lines = [[*row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    if fits:
+        room = shutil.get_terminal_size().columns - sum(widths[:-1]) - len(gap) * (len(widths) - 1)
+        lines = list(_fitting(lines, max(_LEAST, room)))
+        widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    if has_head:
+        lines.insert(1, ["-" * width for width in widths])
+    for line in lines:
+        padded = map(_padded, line, widths, right)
+        yield gap.join(padded).rstrip()
+
+
+def _fitting(rows: Iterable[Sequence[str]], room: int) -> Iterator[list[str]]:
     for *cells, last in rows:
         for part in textwrap.wrap(last, room, break_on_hyphens=False) or [""]:
             yield [*cells, part]
@@ -433,17 +395,12 @@ def _wrapped(text: str, indent: str) -> list[str]:
     )
 
 
-def _padded(text: str, width: int, *, to_the_right: bool = False) -> str:
+def _padded(text: str, width: int, to_the_right: object = False) -> str:
     blanks = " " * (width - _width(text))
     return blanks + text if to_the_right else text + blanks
 
 
 def _width(text: str) -> int:
     """Returns the number of columns that a terminal needs for a text."""
-    return sum(map(_places, text))
-
-
-def _places(char: str) -> int:
-    if unicodedata.combining(char):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    shown = [char for char in text if not unicodedata.combining(char)]
+    return len(shown) + sum(unicodedata.east_asian_width(char) in "WF" for char in shown)

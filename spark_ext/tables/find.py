@@ -17,7 +17,7 @@ from spark_ext.model.rows import in_camel_case
 from spark_ext.removal.reasons import EARLIER_STAGE
 from spark_ext.removal.row import SurveyedTable, SurveySums, sums
 from spark_ext.removal.stages import COPY, METADATA, REWRITE, STAGES, UNMAPPED, WRITERS
-from spark_ext.show.tables import Cases, Facts, Lines, ManyTables, Part, Table, size
+from spark_ext.show.tables import Facts, Lines, ManyTables, Part, Table, size
 from spark_ext.tables.goals import Removal
 from spark_ext.tables.options import Chosen, Options
 from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, progress_of, shown
@@ -66,7 +66,7 @@ class Survey(ManyTables):
     tables: tuple[SurveyedTable, ...]
     sums: SurveySums
 
-    def _sums(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[Part]:
         sums = self.sums
         errors = ", ".join(f"{each.num_tables:,} {each.error}" for each in sums.errors)
         yield Facts(
@@ -87,6 +87,12 @@ class Survey(ManyTables):
         ]
         if obstacles:
             yield Table(("stage", "blocked by", "tables"), obstacles, "What blocks a stage")
+        # The cases of a dry run of the whole removal.
+        goal = Removal(WRITERS)
+        yield cases("state", [without_run(goal.plan(each), dry_run=True) for each in self.tables])
+        yield Table.of(_TABLES, self.tables, "The tables", *_NARROW)
+        if any(sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
+            yield Lines("Next, plan the removal:", _NEXT)
 
     def _groups(self, stage: str) -> str:
         """Returns the tables by the cost of a stage, with the bytes to copy or rewrite."""
@@ -96,19 +102,6 @@ class Survey(ManyTables):
             + (f" {size(each.size_in_bytes)}" if each.cost in (COPY, REWRITE) else "")
             for each in costs
         )
-
-    def _cases(self) -> Cases:
-        """Returns the cases of a dry run of the whole removal."""
-        goal = Removal(WRITERS)
-        planned = (without_run(goal.plan(table), dry_run=True) for table in self.tables)
-        return cases("state", planned)
-
-    def _rows(self) -> Table:
-        return Table.of(_TABLES, self.tables, "The tables", *_NARROW)
-
-    def _next(self) -> Iterator[Part]:
-        if any(self.sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
-            yield Lines("Next, plan the removal:", _NEXT)
 
 
 # After each batch of tables, progress is reported, and an interrupt ends the survey.

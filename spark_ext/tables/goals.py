@@ -75,14 +75,9 @@ _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the
 class Plan:
     """What remains to do for a table.
 
-    Args:
-        row: The table, with its name for SQL if a statement runs.
-        statements: The statements that remain, in order; empty if none can run.
-        costs: Their costs, as in `RemovalStage`.
-        refusal: The error of a call for this table alone if no statement can run.
-        reasons: What blocks the table, in words.
-        unblocking: Sentences and statements that remove the reasons.
-        again: Whether the first statement may run a second time.
+    A row has the table's name for SQL if a statement runs. `costs` are those of the statements, as
+    in `RemovalStage`. The error of a call for this table alone is `refusal`; `reasons` and
+    `unblocking` say the same in a report. The first statement may run a second time if `again`.
     """
 
     row: SurveyedTable
@@ -134,10 +129,7 @@ class Plan:
 class Begun:
     """What a call has done with a table so far.
 
-    Args:
-        first: The table before the first statement.
-        done: The results of the statements, in order.
-        removal: The plan before the last statement that removed column mapping; None without one.
+    `removal` is the plan before the last statement that removed column mapping.
     """
 
     first: SurveyedTable
@@ -173,11 +165,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Removal(Goal):
-    """Removes column mapping up to a stage.
-
-    Args:
-        until: The last stage.
-    """
+    """Removes column mapping up to the stage `until`."""
 
     until: str = UNMAPPED
 
@@ -276,11 +264,7 @@ class Alignment(Goal):
 
 @dataclass(frozen=True)
 class Tracking(Goal):
-    """Adds or drops usage tracking.
-
-    Args:
-        wanted: Whether the tables shall be tracked.
-    """
+    """Adds usage tracking if it is wanted, and else drops it."""
 
     wanted: bool
 
@@ -313,10 +297,7 @@ class Target(Protocol):
 def run_remaining(goal: Goal, table: Target, begun: Begun) -> Plan:
     """Runs the first remaining statement and reads the table again, until none remains.
 
-    Args:
-        goal: The goal.
-        table: The table.
-        begun: The table before the call. It has each result, also if a later statement fails.
+    `begun` has each result, also if a later statement fails.
 
     Returns:
         The last plan, with the table as it is now. A statement remains only if it waits for Delta's

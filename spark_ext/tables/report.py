@@ -29,25 +29,9 @@ from spark_ext.show.tables import (
     error_in_words,
     size,
 )
+from spark_ext.tables import results
 from spark_ext.tables.goals import CHEAPEST_FIRST
-from spark_ext.tables.results import (
-    BLOCKED,
-    BYTES,
-    CANCELLED,
-    COMPLETE,
-    DONE,
-    FAILED,
-    GONE,
-    NOT_BEGUN,
-    OUTCOMES,
-    PLANNED,
-    UNREADABLE,
-    WAITING,
-    OutcomeSum,
-    TableResult,
-    sums,
-    total,
-)
+from spark_ext.tables.results import OutcomeSum, TableResult, total
 from spark_ext.tables.threads import Interrupted
 
 if TYPE_CHECKING:
@@ -118,9 +102,9 @@ def _part(path: Path) -> Path:
 
 
 # The sums have the reasons of these tables.
-_STOPPED = {NOT_BEGUN, CANCELLED}
+_STOPPED = {results.NOT_BEGUN, results.CANCELLED}
 # The next call does not help these tables.
-_FOR_A_PERSON = {GONE, BLOCKED, UNREADABLE, FAILED}
+_FOR_A_PERSON = {results.GONE, results.BLOCKED, results.UNREADABLE, results.FAILED}
 _ROWS = (
     *("table", "outcome", "cost", "files", "bytes", "kept", "copied", "rewritten"),
     *("seconds", "versions"),
@@ -155,7 +139,7 @@ class LakehouseReport(ManyTables):
         A call that finds no table may have read another catalog than its user wanted.
         """
         is_ended = self.interrupted is None and bool(self.tables)
-        return is_ended and all(each.outcome in COMPLETE for each in self.tables)
+        return is_ended and all(each.outcome in results.COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
@@ -170,7 +154,7 @@ class LakehouseReport(ManyTables):
         """
         if self.complete:
             return None
-        if self.dry_run and self.of(PLANNED):
+        if self.dry_run and self.of(results.PLANNED):
             return "the same call without the dry run"
         again = "the same call again"
         from_then = f"from {_time(self.come_back)} on" if self.come_back else None
@@ -180,15 +164,17 @@ class LakehouseReport(ManyTables):
             if not self.tables:
                 return f"check the catalog and the names: no table was found. Then {again}"
             return f"unblock or repair the tables, and then {again}"
-        refused = [each.size_in_bytes for each in self.of(NOT_BEGUN) if BYTES in each.reasons]
-        if refused and not self.of(DONE):
+        left = self.of(results.NOT_BEGUN)
+        refused = [each.size_in_bytes for each in left if results.BYTES in each.reasons]
+        if refused and not self.of(results.DONE):
             again = f"the same call with a limit of at least {min(refused):,} bytes"
         return f"{again}, and once more {from_then}" if from_then else again
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
         """Returns the sums of each outcome that a table has."""
-        return sums(self.tables)
+        found = ((outcome, self.of(outcome)) for outcome in results.OUTCOMES)
+        return tuple(_sum(outcome, tables) for outcome, tables in found if tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
         """Returns the results with an outcome."""
@@ -234,7 +220,7 @@ class LakehouseReport(ManyTables):
         rows = [plain(each, of_time=lambda time: time) for each in self.tables]
         return spark.createDataFrame(rows, ddl(TableResult))
 
-    def _sums(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[Part]:
         facts = {
             "goal": self.goal,
             "where": self.where or "the current schema",
@@ -246,14 +232,8 @@ class LakehouseReport(ManyTables):
             "seconds": f"{self.seconds:.1f}",
         }
         yield Facts.known(facts, fits=True)
-
-    def _cases(self) -> Cases:
-        return cases("outcome", self.tables)
-
-    def _rows(self) -> Table:
-        return Table(_ROWS, [*map(_row, self.tables)], "The tables", _NARROW)
-
-    def _next(self) -> Iterator[Part]:
+        yield cases("outcome", self.tables)
+        yield Table(_ROWS, [*map(_row, self.tables)], "The tables", _NARROW)
         if self.next_call is not None:
             yield Lines(f"Next: {self.next_call}.")
 
@@ -261,7 +241,7 @@ class LakehouseReport(ManyTables):
         """Returns the tables that are done or planned by their cost, and others by outcome."""
         groups: dict[str, list[TableResult]] = {}
         for each in sorted(self.tables, key=_place):
-            by_cost = each.outcome in (PLANNED, DONE) and each.cost
+            by_cost = each.outcome in (results.PLANNED, results.DONE) and each.cost
             group = by_cost or each.outcome
             reasons = f" ({cell(each.reasons)})" if each.outcome in _STOPPED else ""
             groups.setdefault(group + reasons, []).append(each)
@@ -276,15 +256,20 @@ class LakehouseInterrupted(Interrupted):
 
 def _may_end_at_once(each: TableResult) -> bool:
     """Returns whether the same call may finish a table now, without the help of a person."""
-    if each.outcome == FAILED:
+    if each.outcome == results.FAILED:
         return each.error is None or bool(each.reasons)  # another writer, or an unknown end
-    is_ready = each.outcome == WAITING and each.come_back is None
+    is_ready = each.outcome == results.WAITING and each.come_back is None
     # A table that is gone may have another name.
-    return is_ready or each.outcome in (NOT_BEGUN, CANCELLED, GONE)
+    return is_ready or each.outcome in (results.NOT_BEGUN, results.CANCELLED, results.GONE)
+
+
+def _sum(outcome: str, tables: Sequence[TableResult]) -> OutcomeSum:
+    files = total(each.changed for each in tables)
+    return OutcomeSum(outcome, len(tables), files.num_files, files.size_in_bytes)
 
 
 def _place(each: TableResult) -> tuple[int, int]:
-    return OUTCOMES.index(each.outcome), CHEAPEST_FIRST.index(each.cost or METADATA)
+    return results.OUTCOMES.index(each.outcome), CHEAPEST_FIRST.index(each.cost or METADATA)
 
 
 def _group(name: str, tables: Sequence[TableResult]) -> str:
@@ -300,17 +285,17 @@ def cases(state: str, tables: Iterable[TableResult]) -> Cases:
         state: The heading of the outcomes.
         tables: The results of tables.
     """
-    needed = [each for each in tables if each.outcome in _FOR_A_PERSON or each.removed_by]
-    rows = [(each.outcome, each.table, _because(each), _what_to_do(each)) for each in needed]
+    rows = [
+        (
+            each.outcome,
+            each.table,
+            error_in_words(each.error, each.message) or "\n".join(each.reasons),
+            "\n".join(filter(None, (each.unblocking, each.removed_by))),
+        )
+        for each in tables
+        if each.outcome in _FOR_A_PERSON or each.removed_by
+    ]
     return Cases((state, "table", "because", "what to do"), rows, "Tables that need a person")
-
-
-def _because(each: TableResult) -> str:
-    return error_in_words(each.error, each.message) or "\n".join(each.reasons)
-
-
-def _what_to_do(each: TableResult) -> str:
-    return "\n".join(filter(None, (each.unblocking, each.removed_by)))
 
 
 def _row(each: TableResult) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -55,29 +55,26 @@ class StatementResult:
             f"{cell(self.statement)}: version {self.version_before} to {after}",
             f"{self.seconds:.1f} s",
             *(["waits for the retention period"] if self.waits else []),
-            *counted_in_words(self.kept, self.copied, self.rewritten),
+            *in_words(removal_counts((self,))),
         ]
         return ", ".join(parts)
 
 
-def counted_in_words(
-    kept: FileCount | None, copied: FileCount | None, rewritten: FileCount | None
-) -> list[str]:
-    """Returns the known counts of files that a removal kept, copied and rewrote, in words."""
-    counts = {"kept": kept, "copied": copied, "rewritten": rewritten}
+def removal_counts(statements: Iterable[StatementResult]) -> dict[str, Any]:
+    """Returns the known counts of the first removal among statements, by name."""
+    for each in statements:
+        counts = {name: getattr(each, name) for name in ("kept", "copied", "rewritten")}
+        if any(counts.values()):
+            return {name: count for name, count in counts.items() if count is not None}
+    return {}
+
+
+def in_words(counts: Mapping[str, FileCount]) -> list[str]:
+    """Returns counts of files in words."""
     return [
         f"{count.num_files:,} {name} ({count.size_in_bytes:,} bytes)"
         for name, count in counts.items()
-        if count is not None
     ]
-
-
-def removal_in(statements: Iterable[StatementResult]) -> StatementResult | None:
-    """Returns the first result with counts of files; None without a removal or its counts."""
-    for each in statements:
-        if counted_in_words(each.kept, each.copied, each.rewritten):
-            return each
-    return None
 
 
 def total(counts: Iterable[FileCount]) -> FileCount:
@@ -123,12 +120,9 @@ class RemovalStages(Rendered, list[RemovalStage]):
 
 
 def _cells(stage: RemovalStage) -> tuple[Any, ...]:
-    numbers = (_count(number, stage) for number in (stage.num_files, stage.size_in_bytes))
-    return (stage.stage, stage.reached, stage.cost, *numbers)
-
-
-def _count(number: int, stage: RemovalStage) -> str:
-    return f"{number:,}" if stage.exact else f"at most {number:,}"
+    numbers = (stage.num_files, stage.size_in_bytes)
+    counts = (f"{number:,}" if stage.exact else f"at most {number:,}" for number in numbers)
+    return (stage.stage, stage.reached, stage.cost, *counts)
 
 
 def _reasons(stage: RemovalStage) -> str:
@@ -167,43 +161,36 @@ class NameAlignment(Rendered):
     @property
     def kept(self) -> FileCount | None:
         """Returns the files that the removal kept; None before it, or without counts."""
-        removal = removal_in(self.done)
-        return removal.kept if removal else None
+        return removal_counts(self.done).get("kept")
 
     @property
     def copied(self) -> FileCount | None:
         """Returns the files that the removal copied; None as for `kept`."""
-        removal = removal_in(self.done)
-        return removal.copied if removal else None
+        return removal_counts(self.done).get("copied")
 
     @property
     def rewritten(self) -> FileCount | None:
         """Returns the files that Delta rewrote for the removal; None as for `kept`."""
-        removal = removal_in(self.done)
-        return removal.rewritten if removal else None
+        return removal_counts(self.done).get("rewritten")
 
     def _parts(self) -> Iterator[Part]:
-        yield Facts(self._facts())
-        if self.done:
-            yield Lines("done:", tuple(map(str, self.done)))
-        if self.statements:
-            yield Lines("remaining:", self.statements)
-
-    def _facts(self) -> dict[str, Any]:
-        counted = counted_in_words(self.kept, self.copied, self.rewritten)
         at_most = f"at most {self.num_files:,} ({self.size_in_bytes:,} bytes)"
         facts: dict[str, Any] = {
             "table": self.table,
             "aligned": self.aligned,
             "mode": self.mode,
             "cost": self.cost,
-            "files": counted or at_most,
+            "files": in_words(removal_counts(self.done)) or at_most,
         }
         if self.done:
             seconds = sum(result.seconds for result in self.done)
-            versions = self.done[0].version_before, self.done[-1].version_after
-            facts |= {"seconds": f"{seconds:.1f}", "versions": "{} to {}".format(*versions)}
-        return facts
+            versions = f"{self.done[0].version_before} to {self.done[-1].version_after}"
+            facts |= {"seconds": f"{seconds:.1f}", "versions": versions}
+        yield Facts(facts)
+        if self.done:
+            yield Lines("done:", tuple(map(str, self.done)))
+        if self.statements:
+            yield Lines("remaining:", self.statements)
 
 
 # A table may have thousands of changes; only the newest are shown.
@@ -243,28 +230,29 @@ class ColumnMappingStatus(Rendered, StatusRow):
     writer_features: tuple[str, ...]
 
     def _parts(self) -> Iterator[Part]:
-        yield Facts(self._facts())
+        features = sorted({*self.reader_features, *self.writer_features})
+        versions = f"reader {self.min_reader_version}, writer {self.min_writer_version}"
+        number = len(self.dropped_or_renamed)
         newest = self.dropped_or_renamed[-_SHOWN:]
+        yield Facts(
+            {
+                "table": self.table,
+                "mode": self.mode,
+                "tracked": self.tracked,
+                "has dropped or renamed": self._flag(),
+                "protocol": versions,
+                "features": features,
+                "history": f"from version {self.history_from}" if self.history_from else "whole",
+                "columns dropped or renamed": f"{number:,}"
+                + (f", the newest {_SHOWN}:" if number > _SHOWN else ""),
+            }
+        )
         if newest:
             yield Table.of(_CHANGES, newest, "Columns that were dropped or renamed")
         if self.mode != MODE_NONE and self.has_dropped_or_renamed is not False:
             yield Lines("Next, see the cost of readable names, or of the removal:", _NEXT)
 
-    def _facts(self) -> dict[str, Any]:
-        features = sorted({*self.reader_features, *self.writer_features})
-        versions = f"reader {self.min_reader_version}, writer {self.min_writer_version}"
-        return {
-            "table": self.table,
-            "mode": self.mode,
-            "tracked": self.tracked,
-            "has dropped or renamed": self._flag(),
-            "protocol": versions,
-            "features": features,
-            "history": "whole" if self.history_from == 0 else f"from version {self.history_from}",
-            "columns dropped or renamed": self._number_of_changes(),
-        }
-
-    def _flag(self) -> str | None:
+    def _flag(self) -> Coloured | None:
         if not self.has_dropped_or_renamed:
             return None if self.has_dropped_or_renamed is None else Coloured("false", GOOD)
         since = self.true_since
@@ -274,10 +262,6 @@ class ColumnMappingStatus(Rendered, StatusRow):
         details = [f"{word}{value}" for word, value in known.items() if value is not None]
         more = f" ({', '.join(details)})" * bool(details)
         return Coloured(f"true since version {since.version}{more}", CARE)
-
-    def _number_of_changes(self) -> str:
-        number = len(self.dropped_or_renamed)
-        return f"{number:,}, the newest {_SHOWN}:" if number > _SHOWN else f"{number:,}"
 
 
 def status_of(table: str, row: Row) -> ColumnMappingStatus:
@@ -395,14 +379,3 @@ class OutcomeSum:
     num_tables: int
     num_files: int
     size_in_bytes: int
-
-
-def sums(tables: Sequence[TableResult]) -> tuple[OutcomeSum, ...]:
-    """Returns the sums of each outcome that a table has."""
-    found = {outcome: [each for each in tables if each.outcome == outcome] for outcome in OUTCOMES}
-    changed = {outcome: total(each.changed for each in found[outcome]) for outcome in found}
-    return tuple(
-        OutcomeSum(outcome, len(each), changed[outcome].num_files, changed[outcome].size_in_bytes)
-        for outcome, each in found.items()
-        if each
-    )

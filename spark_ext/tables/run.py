@@ -16,6 +16,7 @@ from spark_ext.model.metadata import FileCount
 from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import NOTHING
+from spark_ext.tables import results
 from spark_ext.tables.goals import (
     Alignment,
     Begun,
@@ -27,24 +28,7 @@ from spark_ext.tables.goals import (
 )
 from spark_ext.tables.options import Budget
 from spark_ext.tables.progress import RUNNING, LakehouseProgress, Progress, Reporter
-from spark_ext.tables.results import (
-    ALREADY_DONE,
-    BLOCKED,
-    CALL_FAILED,
-    CANCELLED,
-    DONE,
-    FAILED,
-    GONE,
-    INTERRUPTED,
-    NOT_BEGUN,
-    PLANNED,
-    PROGRESS_FAILED,
-    TIME,
-    WAITING,
-    StatementResult,
-    TableResult,
-    removal_in,
-)
+from spark_ext.tables.results import StatementResult, TableResult, removal_counts
 from spark_ext.tables.sql import (
     Statements,
     described,
@@ -81,7 +65,7 @@ def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
     row, files = plan.row, plan.files
     return TableResult(
         table=row.table,
-        outcome=plan.outcome if dry_run or plan.outcome != PLANNED else NOT_BEGUN,
+        outcome=plan.outcome if dry_run or plan.outcome != results.PLANNED else results.NOT_BEGUN,
         cost=plan.cost,
         num_files=files.num_files,
         size_in_bytes=files.size_in_bytes,
@@ -96,15 +80,11 @@ def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
 
 
 def not_begun(
-    plan: Plan, reason: str, failure: BaseException | None, outcome: str = NOT_BEGUN
+    plan: Plan, reason: str, failure: BaseException | None, outcome: str = results.NOT_BEGUN
 ) -> TableResult:
     """Returns the result of a table for which a limit, or an error, ended the call.
 
-    Args:
-        plan: The plan.
-        reason: The reason why the table did not begin.
-        failure: The error that ended the call; None if no error ended the call.
-        outcome: `FAILED` for a table that began, and that the call could not read afterwards.
+    A table that began, and that the call could not read afterwards, has the outcome `FAILED`.
     """
     error, message = (None, None) if failure is None else described(failure)
     result = without_run(plan)
@@ -132,10 +112,9 @@ class Running:
         statements: The results of the statements that succeeded.
         after: The row after the last statement; None if the run did not read it.
         error: The error that ended the run, unless it was cancelled.
-        cancelled: The reason why the call cancelled the run; None if the call did not cancel it.
-        refused: The limit that did not allow the run; None if a run was allowed.
-        leftovers: The copies that no version named before the run, and what removes them; None if
-            the run did not look for them.
+        cancelled: The reason why the call cancelled the run.
+        refused: The limit that did not allow the run.
+        leftovers: What `unnamed_copies` returned before the run.
         bytes_done: The bytes of the files that are done.
         seconds: The duration of the run.
     """
@@ -184,7 +163,7 @@ class Running:
         try:
             return self.result_with(self.after or self._row_or_error())
         except Exception as error:  # the history of the table cannot be read
-            return not_begun(self.plan, "UNKNOWN", error, FAILED)
+            return not_begun(self.plan, "UNKNOWN", error, results.FAILED)
 
     def result_with(self, row: SurveyedTable) -> TableResult:
         """Returns the result for a row that was read after the run."""
@@ -197,48 +176,44 @@ class Running:
             version_after=row.version,
             statements=tuple(self.statements),
         )
-        if now.outcome == BLOCKED:
+        if now.outcome == results.BLOCKED:
             result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
-        elif result.outcome == CANCELLED:
+        elif result.outcome == results.CANCELLED:
             result = replace(result, reasons=(str(self.cancelled),))
         if self.error is not None:
             condition, message = described(self.error)
             result = replace(result, error=condition, message=message)
         elif row.error is not None:
             result = replace(result, error=row.error, message=row.message)
-        elif result.outcome == FAILED:
-            message = _UNMAPPED if now.outcome == ALREADY_DONE else _UNDONE
+        elif result.outcome == results.FAILED:
+            message = _UNMAPPED if now.outcome == results.ALREADY_DONE else _UNDONE
             result = replace(result, reasons=(CONFLICT,), message=message)
-        if result.outcome == WAITING:
+        if result.outcome == results.WAITING:
             result = replace(result, come_back=end_of_retention(self.spark, result.table))
         if self.leftovers is not None:
             files, removed_by = self.leftovers
             result = replace(result, leftovers=files, removed_by=removed_by)
-        removal = removal_in(self.statements)
-        if removal is not None:
-            counts = {name: getattr(removal, name) for name in ("kept", "copied", "rewritten")}
-            result = replace(result, **counts)
-        return result
+        return replace(result, **removal_counts(self.statements))
 
     def _outcome(self, row: SurveyedTable, now: Plan) -> str:
         if row.error in _MISSING:
-            return GONE
+            return results.GONE
         is_unmapped = row.mode == MODE_NONE and row.aligning is None
         if isinstance(self.goal, Alignment) and self.statements and is_unmapped:
             # Another writer removed column mapping after a statement, and no alignment enables it.
-            return FAILED if self.cancelled is None else CANCELLED
-        if now.outcome == ALREADY_DONE:
-            return DONE
+            return results.FAILED if self.cancelled is None else results.CANCELLED
+        if now.outcome == results.ALREADY_DONE:
+            return results.DONE
         if self.cancelled is not None:
-            return CANCELLED
-        if now.outcome == BLOCKED:
-            return BLOCKED
+            return results.CANCELLED
+        if now.outcome == results.BLOCKED:
+            return results.BLOCKED
         # Delta without fast DROP FEATURE waits before the stage `readers` already.
         has_waited = any(each.waits for each in self.statements)
         is_waiting = now.only_waits or (has_waited and row.unmapped == NOTHING)
         if self.error is None and isinstance(self.goal, Removal) and is_waiting:
-            return WAITING
-        return FAILED
+            return results.WAITING
+        return results.FAILED
 
     def _row_or_error(self) -> SurveyedTable:
         name = self.plan.row.table
@@ -254,7 +229,7 @@ class Running:
             # Directly before the statement: commits since then count as those of the statement.
             (row,) = rows_of(self.spark, [self.plan.row.table])  # raises if it is cancelled
             now = self.goal.plan(row)
-            if now.outcome != PLANNED:
+            if now.outcome != results.PLANNED:
                 return
             self.refused = replan(self, now)
             if self.refused is not None:
@@ -297,7 +272,7 @@ class Running:
                 row, is_over = statements.read(), False
             self.after = replace(row, table=name)
             plan = self.goal.plan(row)
-            if is_over or plan.outcome != PLANNED or self._has_to_wait(plan):
+            if is_over or plan.outcome != results.PLANNED or self._has_to_wait(plan):
                 return
             self._require_running()
 
@@ -319,18 +294,10 @@ _SECONDS = 0.2
 
 @dataclass
 class Runner:
-    """Runs the tables of a plan.
+    """Runs the tables that wait, in their order.
 
-    Args:
-        spark: The session.
-        goal: The goal.
-        waiting: The tables to run, in order.
-        budget: The limits.
-        reporter: Reports the progress.
-        interrupts: The signals of the call.
-        started: The start of the call by `time.monotonic`.
-        parallel: The number of threads.
-        results: The results by table; `run` replaces those of its tables, also if an error ends it.
+    `started` is the start of the call by `time.monotonic`. `run` replaces the results of its
+    tables, also if an error ends it.
     """
 
     spark: SparkSession
@@ -360,9 +327,9 @@ class Runner:
         """Runs the tables, and returns when the last one has ended; `results` has every table."""
         self.reporter.report(self._progress, at_once=True)
         if self.interrupts.received is not None:
-            self._stopped = INTERRUPTED
+            self._stopped = results.INTERRUPTED
         elif self.reporter.failure is not None:
-            self._stopped = PROGRESS_FAILED
+            self._stopped = results.PROGRESS_FAILED
         else:
             self._workers.start()
         try:
@@ -370,7 +337,7 @@ class Runner:
                 self._supervise()
         except BaseException:  # such as a second signal
             with self._changed:
-                self._stopped = self._stopped or INTERRUPTED
+                self._stopped = self._stopped or results.INTERRUPTED
             self._workers.cancel()
             raise
         finally:
@@ -383,22 +350,22 @@ class Runner:
         with self._changed:
             for plan in self.waiting:
                 name = plan.row.table
-                reason = self._refusals.get(name) or self._stopped or CALL_FAILED
+                reason = self._refusals.get(name) or self._stopped or results.CALL_FAILED
                 self.results[name] = not_begun(plan, reason, failure)
             for running in self._running:
                 name = running.plan.row.table
-                self.results[name] = not_begun(running.plan, "UNKNOWN", failure, FAILED)
+                self.results[name] = not_begun(running.plan, "UNKNOWN", failure, results.FAILED)
 
     def _supervise(self) -> None:
         """Waits for a change, and cancels tables if the call ends."""
         with self._changed:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:
-                self._stopped = INTERRUPTED
+                self._stopped = results.INTERRUPTED
             if self._stopped is None and self._workers.failure is not None:
-                self._stopped = CALL_FAILED
+                self._stopped = results.CALL_FAILED
             if self._stopped is None and self.budget.is_over(self._seconds()):
-                self._stopped = TIME
+                self._stopped = results.TIME
         if self._stopped:
             self._workers.cancel()
         self.reporter.report(self._progress)
@@ -419,7 +386,7 @@ class Runner:
             with self._changed:
                 self._running.remove(running)
                 self.results[result.table] = result
-                self.budget.errors += result.outcome == FAILED
+                self.budget.errors += result.outcome == results.FAILED
                 self._bytes_done += running.plan.files.size_in_bytes
                 self._changed.notify_all()
 

@@ -57,6 +57,10 @@ _MAX_TEXT = 2_000
 _runs_ours: ContextVar[bool] = ContextVar("spark_ext_runs_ours", default=False)
 
 
+def _is_of_the_user(_: logging.LogRecord) -> bool:
+    return not _runs_ours.get()
+
+
 def run(spark: SparkSession, statement: str) -> DataFrame:
     """Runs a statement that this package wrote.
 
@@ -102,11 +106,9 @@ def is_conflict(error: BaseException) -> bool:
 
 def is_cancellation(error: BaseException) -> bool:
     """Returns whether the cancellation of a job or of a statement is a cause of an error."""
+    if condition_of(error) in _CANCELLED:
+        return True
     thrown = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    return condition_of(error) in _CANCELLED or (thrown is not None and _is_cancellation(thrown))
-
-
-def _is_cancellation(thrown: Any) -> bool:
     while thrown is not None:
         if _condition(thrown) in _CANCELLED or "Interrupt" in thrown.getClass().getName():
             return True
@@ -124,35 +126,24 @@ def _condition(thrown: Any) -> str | None:
     return condition
 
 
-def _is_of_the_user(_: logging.LogRecord) -> bool:
-    return not _runs_ours.get()
-
-
 def _of_pyspark(error: Exception) -> Exception:
     """Returns an AnalysisException for a condition without a PySpark class; else the error."""
-    if isinstance(error, UnknownException):
-        return _of_server(error)
+    if isinstance(error, UnknownException) and error.getCondition() is not None:
+        from pyspark.errors.exceptions import connect
+
+        return connect.AnalysisException(
+            error.getMessage(),
+            errorClass=error.getCondition(),
+            messageParameters=error.getMessageParameters(),
+            sql_state=error.getSqlState(),
+        )
     thrown = getattr(error, "java_exception", None)
-    if thrown is None:
+    if isinstance(error, UnknownException) or thrown is None or _condition(thrown) is None:
         return error
 
-    from pyspark.errors.exceptions.captured import AnalysisException
+    from pyspark.errors.exceptions import captured
 
-    return error if _condition(thrown) is None else AnalysisException(origin=thrown)
-
-
-def _of_server(error: UnknownException) -> Exception:
-    if error.getCondition() is None:
-        return error
-
-    from pyspark.errors.exceptions.connect import AnalysisException
-
-    return AnalysisException(
-        error.getMessage(),
-        errorClass=error.getCondition(),
-        messageParameters=error.getMessageParameters(),
-        sql_state=error.getSqlState(),
-    )
+    return captured.AnalysisException(origin=thrown)
 
 
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
@@ -195,10 +186,6 @@ def is_path(text: str) -> bool:
     return "/" in re.sub(r"`(?:[^`]|``)*`", "", text)
 
 
-# The text that begins a variable.
-VARIABLE = "${"
-
-
 def named_table(spark: SparkSession, *arguments: str) -> Row:
     """Returns the row of `column_mapping_named_table`, with the full name of a table.
 
@@ -216,7 +203,7 @@ def sql_name(spark: SparkSession, name: str) -> str:
 
     Spark substitutes variables in statements, and readable names are not escaped for that.
     """
-    return str(named_table(spark, literal(name))["sqlName"]) if VARIABLE in name else name
+    return str(named_table(spark, literal(name))["sqlName"]) if "${" in name else name
 
 
 def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
@@ -227,27 +214,6 @@ def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
     array = f"array({', '.join(map(literal, names))})"
     rows = answer(spark, "column_mapping_survey", array).collect()
     return [of_row(SurveyedTable, row) for row in rows]
-
-
-class NamedTable:
-    """A table that every query finds again by its full name.
-
-    Args:
-        spark: The session.
-        name: The `name` of the row of `named_table`.
-    """
-
-    def __init__(self, spark: SparkSession, name: str) -> None:
-        self.spark = spark
-        self.name = name
-
-    def row(self) -> Row:
-        """Returns the row of `column_mapping_named_table` as it is now."""
-        return named_table(self.spark, literal(self.name))
-
-    def answer(self, function: str, *arguments: str) -> DataFrame:
-        """Returns the rows of a table function for this table. Raises as `functions.answer`."""
-        return answer(self.spark, function, literal(self.name), *arguments)
 
 
 # The threads that remove column mapping, by session.
@@ -431,11 +397,5 @@ class Statements:
 
 
 def commits_since(spark: SparkSession, name: str, version: int) -> list[Row]:
-    """Returns the rows of `column_mapping_commits` after a version, newest first.
-
-    Args:
-        spark: The session.
-        name: The full name of the table.
-        version: The version, from 0; -1 for all commits.
-    """
+    """Returns the rows of `column_mapping_commits` after a version, newest first; -1 for all."""
     return answer(spark, "column_mapping_commits", literal(name), f"{version}L").collect()

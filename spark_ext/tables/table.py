@@ -28,11 +28,12 @@ from spark_ext.tables.results import (
     NameAlignment,
     RemovalStages,
     status_of,
+    total,
 )
-from spark_ext.tables.sql import NamedTable, Statements, copying, literal, named_table, run
+from spark_ext.tables.sql import Statements, answer, copying, literal, named_table, run
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 
 Until = Literal["unmapped", "readers", "writers"]
@@ -56,11 +57,11 @@ class UsageTracking:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         self._spark = spark
-        self._table = NamedTable(spark, name)
+        self._name = name
 
     def __repr__(self) -> str:
         # Debuggers and error messages call this too, so no table is read.
-        return f"UsageTracking({self._table.name!r})"
+        return f"UsageTracking({self._name!r})"
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
@@ -95,12 +96,10 @@ class UsageTracking:
             path: The folder of a table, or its URI.
 
         Raises:
-            AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
-                version (`@v1`); USAGE_TRACKING_KERNEL_TABLE;
-                DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED;
-                USAGE_TRACKING_TABLE_FUNCTION_FAILED, if a storage fails.
-            SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
-            DifferentVersionsError: The session has a jar of another version.
+            AnalysisException: As `forName`. DELTA_MISSING_DELTA_TABLE, also for a path inside a
+                table or with a version (`@v1`);
+                DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED.
+            SessionWithoutExtensionError: As `forName`, as is DifferentVersionsError.
         """
         return cls(spark, named_table(spark, literal(os.fspath(path)), "true")["name"])
 
@@ -117,7 +116,7 @@ class UsageTracking:
         Source:
             RFC, "Writer Requirements for Usage Tracking".
         """
-        table = self._table.row()
+        table = self._row()
         if not table["tracked"]:
             run(self._spark, set_statement(table["sqlName"], TRACKED))
 
@@ -127,7 +126,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        run(self._spark, drop_statement(self._table.row()["sqlName"]))
+        run(self._spark, drop_statement(self._row()["sqlName"]))
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
@@ -135,7 +134,7 @@ class UsageTracking:
 
         A flag that another writer removed, or set to a value that is not a boolean, counts as true.
         """
-        row = self._table.row()
+        row = self._row()
         return parsed_flag(row["hasDroppedOrRenamed"]) is not False if row["tracked"] else None
 
     def columns(self) -> DataFrame:
@@ -149,7 +148,7 @@ class UsageTracking:
             the column that has this name in data files, which misleads readers that use names;
             null if there is none.
         """
-        return self._table.answer("column_mapping")
+        return self._answer("column_mapping")
 
     def status(self) -> ColumnMappingStatus:
         """Returns mode, feature, flag and protocol, and the commit that made the flag true.
@@ -160,8 +159,8 @@ class UsageTracking:
         Raises:
             AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
         """
-        (row,) = self._table.answer("column_mapping_status").collect()
-        return status_of(self._table.name, row)
+        (row,) = self._answer("column_mapping_status").collect()
+        return status_of(self._name, row)
 
     def history(self) -> DataFrame:
         """Returns the additions, drops and renames of columns at every level, oldest first.
@@ -172,7 +171,7 @@ class UsageTracking:
             the column, which are paths. The first four are null if the log starts after the column
             was added.
         """
-        return self._table.answer("column_mapping_history")
+        return self._answer("column_mapping_history")
 
     def dropped_columns(
         self,
@@ -194,7 +193,7 @@ class UsageTracking:
             AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
             ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
         """
-        name = self._table.name
+        name = self._name
         with reported(self._spark, f"column_mapping_dropped({name})", progress):
             return dropped_columns_of(self._spark, name, Asked(column))
 
@@ -300,21 +299,24 @@ class UsageTracking:
         with copying(self._spark):
             if not dry_run:
                 return alignment_of(*self._reach(goal, progress))
-            row = Statements(self._spark, self._table.name, None).read()
+            row = Statements(self._spark, self._name, None).read()
             plan = goal.plan(row)
             if plan.refusal is not None:
                 raise plan.refusal
             return alignment_of(plan, Begun(row))
 
-    def _stages(self, *, exact: bool) -> RemovalStages:
-        """Returns the stages of a removal.
+    def _row(self) -> Row:
+        """Returns the row of `column_mapping_named_table` as it is now."""
+        return named_table(self._spark, literal(self._name))
 
-        Raises:
-            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the stages are not
-                `STAGES`, or if a column is missing.
-        """
+    def _answer(self, function: str, *arguments: str) -> DataFrame:
+        """Returns the rows of a table function, which finds the table again by its full name."""
+        return answer(self._spark, function, literal(self._name), *arguments)
+
+    def _stages(self, *, exact: bool) -> RemovalStages:
+        """Returns the stages of a removal. A jar with other stages raises."""
         arguments = ("true",) if exact else ()
-        rows = self._table.answer("column_mapping_removal", *arguments).collect()
+        rows = self._answer("column_mapping_removal", *arguments).collect()
         stages = RemovalStages(of_row(RemovalStage, row) for row in rows)
         names = tuple(stage.stage for stage in stages)
         if names != STAGES:
@@ -325,7 +327,7 @@ class UsageTracking:
 
     def _reach(self, goal: Goal, progress: Callable[[Progress], None] | None) -> tuple[Plan, Begun]:
         may_wait = isinstance(goal, Removal)
-        table = Statements(self._spark, self._table.name, progress, may_wait=may_wait)
+        table = Statements(self._spark, self._name, progress, may_wait=may_wait)
         begun = Begun(table.read())
         return reach(goal, table, begun), begun
 
@@ -339,10 +341,7 @@ def alignment_of(plan: Plan, begun: Begun) -> NameAlignment:
     files = FileCount() if before is None else before.files_to_change(cost)
     counted = [count for each in begun.done for count in (each.copied, each.rewritten) if count]
     if cost != NOTHING and counted:
-        files = FileCount(
-            sum(count.num_files for count in counted),
-            sum(count.size_in_bytes for count in counted),
-        )
+        files = total(counted)
     return NameAlignment(
         table=row.table,
         aligned=row.is_aligned,
