@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spark_ext.removal.stages import METADATA, STAGES
 from spark_ext.tables.find import Place, chosen_tables, text_of
 from spark_ext.tables.goals import CHEAPEST_FIRST, Alignment, Goal, Plan, Removal, Tracking
-from spark_ext.tables.options import Budget, LakehouseOptions, Options
+from spark_ext.tables.options import LakehouseOptions, Options
 from spark_ext.tables.progress import Reporter
 from spark_ext.tables.report import LakehouseInterrupted, LakehouseReport
 from spark_ext.tables.results import PLANNED, TableResult
@@ -133,7 +133,7 @@ def _call(
                     spark=spark,
                     goal=goal,
                     waiting=waiting,
-                    budget=Budget(options.max_bytes, options.max_seconds, options.max_errors),
+                    budget=options.budget(),
                     reporter=reporter,
                     interrupts=interrupts,
                     started=started,
@@ -154,7 +154,13 @@ def _call(
         seconds=time.monotonic() - started,
         interrupted=interrupts.name,
     )
-    return interrupts.end(report, failure or reporter.error(goal.words), LakehouseInterrupted)
+    if interrupts.received is not None:
+        raise LakehouseInterrupted(report, interrupts.received) from failure
+    failure = failure or reporter.error(goal.words)
+    if failure is not None:
+        failure.report = report  # type: ignore[attr-defined]
+        raise failure
+    return report
 
 
 def _cheapest_first(plans: Iterable[Plan]) -> list[Plan]:

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -114,15 +113,14 @@ _NO_TABLE = (
     "REQUIRES_SINGLE_PART_NAMESPACE",
 )
 
-# Calls a function for each batch of names, and yields the rows in order, as `map`.
-Each = Callable[
-    [Callable[[list[str]], list[SurveyedTable]], Iterable[list[str]]], Iterable[list[SurveyedTable]]
-]
+Place = str | os.PathLike[str]
+# A table and its kind; if the kind is unknown, the table has an error.
+Listed = tuple[SurveyedTable, str | None]
 
 
 def survey(
     spark: SparkSession,
-    *where: str | os.PathLike[str],
+    *where: Place,
     progress: Callable[[LakehouseProgress], None] | None = shown,
 ) -> Survey:
     """Returns the cost of removing column mapping from every Delta table of schemas or catalogs.
@@ -156,19 +154,19 @@ def survey(
 
 def surveyed_tables(
     spark: SparkSession,
-    where: Sequence[str | os.PathLike[str]],
+    where: Sequence[Place],
     progress: Callable[[LakehouseProgress], None] | None,
     chosen: Chosen,
-    each: Each = map,
-) -> list[tuple[SurveyedTable, str | None]]:
-    """Returns the tables whose full names are chosen, each with its kind; reads those of Delta.
+    each: Callable[..., Iterable[list[SurveyedTable]]] = map,
+) -> list[Listed]:
+    """Returns the tables whose full names are chosen; reads those of Delta.
 
     Args:
         spark: The session.
         where: The places, as in `survey`.
         progress: Called before the first table and after each batch; None for no reports.
         chosen: Returns whether a table is read.
-        each: Reads the batches; `map` reads one after the other.
+        each: Calls a function for each batch, and yields the rows in order, as `map`.
     """
     started = time.monotonic()
     found = _listed_tables(spark, where)
@@ -190,36 +188,30 @@ def surveyed_tables(
     return [(surveyed.get(table.table, table), kind) for table, kind in listed]
 
 
-def _listed_tables(
-    spark: SparkSession, where: Sequence[str | os.PathLike[str]]
-) -> Iterator[tuple[SurveyedTable, str | None]]:
-    """Yields every table once with its kind; if the kind is unknown, the table has an error.
-
-    A name that is neither a schema nor a catalog may be a table's name.
-    """
-    found: dict[str, tuple[SurveyedTable, str | None]] = {}
+def _listed_tables(spark: SparkSession, where: Sequence[Place]) -> Iterable[Listed]:
+    """Returns every table once, under its full name or its path."""
+    found: dict[str, Listed] = {}
     for place in map(text_of, where) if where else (None,):
         if place is not None and is_path(place):
             found[place] = SurveyedTable(place), DELTA
-            continue
-        for table, kind in _in_schema(spark, place):
-            found[table.table] = table, kind
-    yield from found.values()
+        else:
+            found |= {table.table: (table, kind) for table, kind in _in_schema(spark, place)}
+    return found.values()
 
 
-def _in_schema(
-    spark: SparkSession, place: str | None
-) -> Iterator[tuple[SurveyedTable, str | None]]:
+def _in_schema(spark: SparkSession, place: str | None) -> list[Listed]:
+    """Returns the tables of a schema or catalog, or else the table of the name."""
     arguments = () if place is None else (literal(place),)
     try:
         rows = answer(spark, "column_mapping_tables", *arguments).collect()
     except PySparkException as refusal:
         if place is None or refusal.getCondition() not in _NO_SCHEMA:
             raise
-        yield _table(spark, place, refusal), DELTA
-        return
-    for row in rows:
-        yield SurveyedTable(row["table"], error=row["error"], message=row["message"]), row["kind"]
+        return [(_table(spark, place, refusal), DELTA)]
+    return [
+        (SurveyedTable(row["table"], error=row["error"], message=row["message"]), row["kind"])
+        for row in rows
+    ]
 
 
 def _table(spark: SparkSession, name: str, refusal: PySparkException) -> SurveyedTable:
@@ -233,13 +225,11 @@ def _table(spark: SparkSession, name: str, refusal: PySparkException) -> Surveye
         return SurveyedTable(name)
 
 
-def text_of(place: str | os.PathLike[str]) -> str:
+def text_of(place: Place) -> str:
     """Returns a place as a text, in which a path has a slash."""
     text = os.fspath(place)
     return f"./{text}" if isinstance(place, os.PathLike) and not is_path(text) else text
 
-
-Place = str | os.PathLike[str]
 
 # While the rule process and Python work on a batch, the JVM reads the next one.
 _BATCHES_AT_A_TIME = 2
@@ -252,54 +242,35 @@ def chosen_tables(
     reporter: Reporter,
     interrupts: Interrupts,
     kinds: Collection[str | None] | None = None,
-) -> list[tuple[SurveyedTable, str | None]]:
-    """Returns the rows of the tables that take part, in the order of the survey, with their kinds.
+) -> list[Listed]:
+    """Returns the tables that take part, in the order of the survey.
 
     A table with several names or paths takes part under the first of them. A table of another
-    format has a row with its name alone.
-
-    Args:
-        spark: The session.
-        where: The schemas, catalogs and paths.
-        options: The options.
-        reporter: Reports the progress.
-        interrupts: The signals of the call.
-        kinds: The kinds of tables that take part; None for all.
+    format has a row with its name alone. `kinds` are those that take part; None for all.
 
     Raises:
         KeyboardInterrupt: A signal arrived during the survey.
     """
     case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
     chosen = options.chooses(case_sensitive=case_sensitive)
-    found: dict[str, tuple[SurveyedTable, str | None]] = {}
+    found: dict[str, Listed] = {}
 
     def report(progress: LakehouseProgress) -> None:
         reporter.report(lambda: progress, at_once=progress.finished)
         interrupts.check()
 
-    with _ahead(spark, options.parallel) as each:
-        for row, kind in surveyed_tables(spark, where, report, chosen, each):
-            found.setdefault(row.location or row.table, (row, kind))
-    only = options.only
-    rows = [(row, kind) for row, kind in found.values() if kinds is None or kind in kinds]
-    return [(row, kind) for row, kind in rows if only is None or only(row)]
-
-
-@contextmanager
-def _ahead(spark: SparkSession, parallel: int) -> Iterator[Each]:
-    """Yields a function that reads one or two batches at a time in threads, ahead of the caller.
-
-    No batch begins after the body, such as after a signal.
-    """
-    threads = ThreadPoolExecutor(min(parallel, _BATCHES_AT_A_TIME), "spark-ext-survey")
-
-    def each(
+    def ahead(
         read: Callable[[list[str]], list[SurveyedTable]], batches: Iterable[list[str]]
-    ) -> Iterator[list[SurveyedTable]]:
+    ) -> Iterable[list[SurveyedTable]]:
         futures = [threads.submit(inheriting(spark, read), batch) for batch in batches]
         return (future.result() for future in futures)
 
+    threads = ThreadPoolExecutor(min(options.parallel, _BATCHES_AT_A_TIME), "spark-ext-survey")
     try:
-        yield each
+        for row, kind in surveyed_tables(spark, where, report, chosen, ahead):
+            found.setdefault(row.location or row.table, (row, kind))
     finally:
-        threads.shutdown(cancel_futures=True)
+        threads.shutdown(cancel_futures=True)  # no batch begins after a signal
+    only = options.only
+    rows = [(row, kind) for row, kind in found.values() if kinds is None or kind in kinds]
+    return [(row, kind) for row, kind in rows if only is None or only(row)]

@@ -106,16 +106,11 @@ class Options:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
         return cls(**options)
 
-    @property
-    def max_seconds(self) -> float | None:
-        """Returns the limit of time in seconds."""
+    def budget(self) -> Budget:
+        """Returns the limits."""
         assert not isinstance(self.max_time, timedelta)
-        return self.max_time
-
-    @property
-    def max_errors(self) -> int | None:
-        """Returns the number of failures after which no table begins; None for no limit."""
-        return self.on_error if isinstance(self.on_error, int) else None
+        errors = self.on_error if isinstance(self.on_error, int) else None
+        return Budget(self.max_bytes, self.max_time, errors)
 
     @property
     def filters(self) -> tuple[str, ...]:
@@ -152,14 +147,9 @@ class Options:
 
 @dataclass
 class Budget:
-    """The limits of a call, and the bytes and failures so far.
+    """The limits of a call, the planned bytes of the tables that began, and the failures so far.
 
-    Args:
-        max_bytes: The limit of planned bytes; None for no limit.
-        max_seconds: The limit of time; None for no limit.
-        max_errors: The number of failures after which no table begins; None for no limit.
-        begun_bytes: The planned bytes of the tables that began.
-        errors: The number of tables that failed.
+    None is no limit.
     """
 
     max_bytes: int | None = None
@@ -169,12 +159,7 @@ class Budget:
     errors: int = 0
 
     def refusal(self, plan: Plan, seconds: float) -> str | None:
-        """Returns why a table may not begin; None if the table fits.
-
-        Args:
-            plan: What the table would run.
-            seconds: The seconds since the start of the call.
-        """
+        """Returns why a table may not begin after these seconds of the call; None if it fits."""
         if self.max_errors is not None and self.errors >= self.max_errors:
             return ERRORS
         if self.is_over(seconds):

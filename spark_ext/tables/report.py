@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,6 @@ from spark_ext.show.tables import (
 from spark_ext.tables import results
 from spark_ext.tables.goals import CHEAPEST_FIRST
 from spark_ext.tables.results import OutcomeSum, TableResult, total
-from spark_ext.tables.threads import Interrupted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -248,10 +248,20 @@ class LakehouseReport(ManyTables):
         return ", ".join(_group(name, tables) for name, tables in groups.items())
 
 
-class LakehouseInterrupted(Interrupted):
-    """SIGINT or SIGTERM ended a call over many tables."""
+class LakehouseInterrupted(KeyboardInterrupt):
+    """SIGINT or SIGTERM ended a call over many tables.
 
-    report: LakehouseReport
+    No table and no statement began after the signal, and running statements were cancelled.
+
+    Attributes:
+        report: The report, including tables and statements before the signal.
+        signal: The signal; a command exits with 128 plus the number of the signal.
+    """
+
+    def __init__(self, report: LakehouseReport, number: signal.Signals) -> None:
+        super().__init__(f"{number.name} ended the call. The attribute `report` has its report.")
+        self.report = report
+        self.signal = number
 
 
 def _may_end_at_once(each: TableResult) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Thread, current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from spark_ext.launch.session import is_connect
 from spark_ext.tables.progress import LakehouseProgress, Reporter, progress_of
@@ -20,27 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_Report = TypeVar("_Report")
+_A = TypeVar("_A")
+_T = TypeVar("_T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-class Interrupted(KeyboardInterrupt):
-    """SIGINT or SIGTERM ended a call over many tables.
-
-    No table and no statement began after the signal, and running statements were cancelled.
-
-    Attributes:
-        report: The report, including tables and statements before the signal.
-        signal: The signal; a command exits with 128 plus the number of the signal.
-    """
-
-    report: Any
-
-    def __init__(self, report: object, number: signal.Signals) -> None:
-        super().__init__(f"{number.name} ended the call. The attribute `report` has its report.")
-        self.report = report
-        self.signal = number
 
 
 class Interrupts:
@@ -70,23 +53,6 @@ class Interrupts:
         if self.received is not None:
             raise KeyboardInterrupt
 
-    def end(
-        self, report: _Report, failure: BaseException | None, interrupted: type[Interrupted]
-    ) -> _Report:
-        """Returns the report of a call, or raises the error that ended the call.
-
-        Args:
-            report: The report.
-            failure: The error that ended the call; None if none did.
-            interrupted: The error for a signal.
-        """
-        if self.received is not None:
-            raise interrupted(report, self.received) from failure
-        if failure is not None:
-            failure.report = report  # type: ignore[attr-defined]
-            raise failure
-        return report
-
 
 @contextmanager
 def receiving_signals() -> Iterator[Interrupts]:
@@ -113,9 +79,6 @@ def receiving_signals() -> Iterator[Interrupts]:
             # None means a handler of C code, which Python cannot set again.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
-
-_A = TypeVar("_A")
-_T = TypeVar("_T")
 
 _POOL = "spark.scheduler.pool"
 _DESCRIPTION = "spark.job.description"
@@ -146,8 +109,8 @@ class Workers:
         self._threads = [
             # Python ends without waiting for these threads.
             Thread(
-                target=self._noting_failures(inheriting(spark, work)),
-                args=(each,),
+                target=self._run,
+                args=(inheriting(spark, work), each),
                 name=f"spark-ext-lakehouse-{each}",
                 daemon=True,
             )
@@ -204,14 +167,11 @@ class Workers:
         context = self._spark.sparkContext
         return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
 
-    def _noting_failures(self, work: Callable[[int], None]) -> Callable[[int], None]:
-        def noting(number: int) -> None:
-            try:
-                work(number)
-            except BaseException as error:
-                self.failure = error
-
-        return noting
+    def _run(self, work: Callable[[int], None], number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:
+            self.failure = error
 
 
 def each_table(
@@ -224,16 +184,10 @@ def each_table(
     reporter: Reporter,
     interrupts: Interrupts,
 ) -> dict[str, _T]:
-    """Reads some tables at a time, and returns the results by the names of the tables.
+    """Reads `parallel` tables at a time, and returns the results by the names of the tables.
 
-    Args:
-        spark: The session.
-        names: The names of the tables.
-        read: Returns the result of a table, also if it cannot be read.
-        parallel: The number of tables at a time.
-        phase: The phase of the progress.
-        reporter: Reports the progress.
-        interrupts: The signals of the call. The first one cancels the jobs of all tables.
+    `read` also returns the result of a table that cannot be read. The first signal cancels the jobs
+    of all tables.
 
     Raises:
         KeyboardInterrupt: A signal arrived.
