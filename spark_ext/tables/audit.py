@@ -14,6 +14,7 @@ from spark_ext.launch.session import is_connect
 from spark_ext.model.rows import as_row, of_row, plain
 from spark_ext.model.schema import backticked
 from spark_ext.show.tables import Lines, Part, Rendered, Table
+from spark_ext.tables.options import require_number
 from spark_ext.tables.progress import Progress, reported, shown_statement
 from spark_ext.tables.sql import answer, is_path, literal
 
@@ -47,38 +48,24 @@ class AuditResult(Rendered):
         return len(self.findings) - self.num_damages
 
     def as_objects(self) -> Iterable[dict[str, Any]]:
-        """Returns each finding with its table, for JSON.
-
-        Example:
-            >>> found = Finding(3, "uuid_missing", "fare", None, "It is so.", "Do that.")
-            >>> [each["table"] for each in AuditResult("db.t", (found,)).as_objects()]
-            ['db.t']
-        """
+        """Returns each finding with its table, for JSON."""
         return (plain({"table": self.table, **as_row(each)}) for each in self.findings)
 
     def _parts(self) -> Iterator[Part]:
-        yield Lines(f"{self.table}: {self._counted()}")
-        if self.findings:
-            yield Table(
-                ("", *_PLACES),
-                [
-                    (number, *(getattr(finding, place) for place in _PLACES))
-                    for number, finding in enumerate(self.findings, 1)
-                ],
-                "The findings, the worst first",
-            )
-        for number, finding in enumerate(self.findings, 1):
-            yield Lines(f"{number}. {finding.message}", [f"What to do: {finding.remedy}"])
-
-    def _counted(self) -> str:
-        if not self.findings:
-            return "no findings"
         counts = {DAMAGE: self.num_damages, RISK: self.num_risks}
         parts = ", ".join(f"{number} {severity}" for severity, number in counts.items() if number)
         number = len(self.findings)
-        return (
-            f"1 finding ({parts})" if number == 1 else f"{number} findings ({parts}), worst first"
-        )
+        words = {0: "no findings", 1: f"1 finding ({parts})"}
+        many = f"{number} findings ({parts}), worst first"
+        yield Lines(f"{self.table}: {words.get(number, many)}")
+        if self.findings:
+            rows = [
+                (at, *(getattr(finding, place) for place in _PLACES))
+                for at, finding in enumerate(self.findings, 1)
+            ]
+            yield Table(("", *_PLACES), rows, "The findings, the worst first")
+        for at, finding in enumerate(self.findings, 1):
+            yield Lines(f"{at}. {finding.message}", [f"What to do: {finding.remedy}"])
 
 
 _FUNCTION = "column_mapping_audit"
@@ -124,10 +111,8 @@ def audit(
         `spark_ext.audit(spark, "db.t").findings`
     """
     name = _sql_name(table)
-    if sample is not None and type(sample) is not int:
-        raise TypeError(f"Cannot read the footers of {sample!r} files: it is not an integer.")
-    if sample is not None and sample < 0:
-        raise ValueError(f"Cannot read the footers of {sample} files: use 0 or more, or None.")
+    if sample is not None:
+        require_number("sample", sample, 0)
     with reported(spark, f"{_FUNCTION}({name})", progress):
         rows = _rows(spark, name, sample).collect()
     return AuditResult(os.fspath(table), tuple(of_row(Finding, row) for row in rows))
@@ -140,19 +125,14 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
     except SessionWithoutExtensionError:
         if is_connect(spark):
             raise
-    return _rows_without_extension(spark, name, sample)
-
-
-def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
-    """Returns the rows of the audit through the jar's class; the session gets no hook."""
+    # Through the jar's class: the session gets no hook.
     from pyspark.sql import DataFrame
 
     from spark_ext.launch.attach import add_jar
 
-    jvm = add_jar(spark)
+    audit = add_jar(spark).sparkext.sql.TableAudit
     wanted = _ALL_FILES if sample is None else sample
-    rows = jvm.sparkext.sql.TableAudit.rows(spark._jsparkSession, name, wanted)
-    found: DataFrame = DataFrame(rows, spark)
+    found: DataFrame = DataFrame(audit.rows(spark._jsparkSession, name, wanted), spark)
     return found
 
 

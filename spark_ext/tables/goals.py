@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from spark_ext.errors import (
     AlignmentConflictError,
@@ -33,7 +33,6 @@ from spark_ext.removal.reasons import (
     CONFLICT,
     EARLIER_STAGE,
     OTHER_FEATURE,
-    Reason,
     in_words,
     reason_in_words,
     what_to_do,
@@ -64,6 +63,9 @@ from spark_ext.tables.results import (
     UNREADABLE,
     StatementResult,
 )
+
+if TYPE_CHECKING:
+    from spark_ext.tables.sql import Statements
 
 CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
 
@@ -184,7 +186,7 @@ class Removal(Goal):
             known = _obstacles(row, wanted)
             whys = {stage: [each.why for each in known if each.stage == stage] for stage in wanted}
             reasons = "; ".join(f"{stage}: {in_words(why)}" for stage, why in whys.items() if why)
-            advice = _advice(known)
+            advice = what_to_do(each.why for each in known)
             return _blocked(row, known, self._refusal(row, self.until, reasons, advice, begun))
         left = {stage: cost for stage, cost in costs.items() if cost != NOTHING}
         statements = (each for stage in left for each in _of_stage(row, stage))
@@ -213,9 +215,8 @@ class Alignment(Goal):
     table keeps the former mode meanwhile. The property distinguishes an interrupted alignment from
     a table that shall have no column mapping. The last statement removes the property.
 
-    Args:
-        to_name_mode: Whether a table in mode `id` may end in mode `name`. Delta sets the mode `id`
-            for new tables only.
+    Delta sets the mode `id` for new tables only, so a table in that mode may only end in mode
+    `name`, if `to_name_mode`.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking"; Delta 4.4.0, DeltaColumnMapping.scala,
@@ -239,8 +240,10 @@ class Alignment(Goal):
             return Plan(row, refusal=lost, reasons=("MODE_ID",), unblocking=_TO_NAME_MODE)
         if row.unmapped == BLOCKED_STAGE:
             known = _obstacles(row, (UNMAPPED,))
-            reasons = in_words(each.why for each in known)
-            refusal = CannotAlignNamesError(table=row.table, reasons=reasons, advice=_advice(known))
+            whys = [each.why for each in known]
+            refusal = CannotAlignNamesError(
+                table=row.table, reasons=in_words(whys), advice=what_to_do(whys)
+            )
             return _blocked(row, known, refusal)
         statements = (*_tracking(row), end)
         if row.unmapped == NOTHING:
@@ -281,20 +284,7 @@ class Tracking(Goal):
         return Plan(row, (statement,), (METADATA,))
 
 
-class Target(Protocol):
-    """A table that statements run on."""
-
-    def read(self) -> SurveyedTable:
-        """Returns the row of the table as it is now, with its name for SQL."""
-
-    def run(self, statement: str) -> bool:
-        """Runs a statement, and returns whether Delta requires a second run later."""
-
-    def counts_since(self, version: int) -> Mapping[str, FileCount]:
-        """Returns the counts of the newest removal after a version, by name."""
-
-
-def run_remaining(goal: Goal, table: Target, begun: Begun) -> Plan:
+def run_remaining(goal: Goal, table: Statements, begun: Begun) -> Plan:
     """Runs the first remaining statement and reads the table again, until none remains.
 
     `begun` has each result, also if a later statement fails.
@@ -328,7 +318,7 @@ def is_undone(plan: Plan, begun: Begun) -> bool:
     return bool(plan.statements) and plan.statements[0] not in waiting
 
 
-def reach(goal: Goal, table: Target, begun: Begun) -> Plan:
+def reach(goal: Goal, table: Statements, begun: Begun) -> Plan:
     """Runs the remaining statements of one table, as `run_remaining`.
 
     Raises:
@@ -340,7 +330,7 @@ def reach(goal: Goal, table: Target, begun: Begun) -> Plan:
     return plan
 
 
-def _after(statement: str, plan: Plan, goal: Goal, table: Target, begun: Begun) -> Plan:
+def _after(statement: str, plan: Plan, goal: Goal, table: Statements, begun: Begun) -> Plan:
     """Runs a statement, adds its result, and returns what remains then."""
     before, started = plan.row.version, time.monotonic()
     waits = table.run(statement)
@@ -358,7 +348,7 @@ def _after(statement: str, plan: Plan, goal: Goal, table: Target, begun: Begun) 
     return goal.plan(row, begun)
 
 
-def _counts(plan: Plan, num_commits: int, table: Target) -> Mapping[str, FileCount]:
+def _counts(plan: Plan, num_commits: int, table: Statements) -> Mapping[str, FileCount]:
     """Returns the files that a removal kept, copied and rewrote, by name."""
     if num_commits == 0:  # another writer had removed column mapping
         return NO_FILES
@@ -413,24 +403,18 @@ def _obstacles(row: SurveyedTable, stages: Iterable[str]) -> tuple[Obstacle, ...
     )
 
 
-def _advice(known: Iterable[Obstacle]) -> str:
-    return what_to_do(each.why for each in known)
-
-
 def _blocked(row: SurveyedTable, known: Iterable[Obstacle], refusal: SparkExtError) -> Plan:
-    statements = dict.fromkeys(
-        statement for each in known for statement in _unblocking(row.table, each.why)
-    )
+    features = [each.why for each in known if each.reason == OTHER_FEATURE]
+    statements = [
+        set_statement(row.table, {why.detail: "false"})
+        if why.detail
+        else drop_statement(row.table, str(why.name))
+        for why in features
+        if not why.is_never_dropped and (why.detail or why.name)
+    ]
     return Plan(
         row,
         refusal=refusal,
         reasons=tuple(f"{each.stage}: {reason_in_words(each.why)}" for each in known),
-        unblocking=" ".join([_advice(known), *statements]),
+        unblocking=" ".join([str(refusal.params["advice"]), *dict.fromkeys(statements)]),
     )
-
-
-def _unblocking(name: str, why: Reason) -> Iterable[str]:
-    if why.reason == OTHER_FEATURE and why.detail:
-        yield set_statement(name, {why.detail: "false"})
-    elif why.reason == OTHER_FEATURE and why.name and not why.is_never_dropped:
-        yield drop_statement(name, why.name)

@@ -85,14 +85,14 @@ class Options:
         for name in ("only", "progress"):
             value = getattr(self, name)
             _require(value is None or callable(value), name, value, "a function or None", TypeError)
-        _number("parallel", self.parallel, 1)
+        require_number("parallel", self.parallel, 1)
         if self.max_bytes is not None:
-            _number("max_bytes", self.max_bytes, 0)
+            require_number("max_bytes", self.max_bytes, 0)
         if self.max_time is not None:
-            _number("max_time", self.max_time, 0, (int, float))
+            require_number("max_time", self.max_time, 0, (int, float))
             _require(self.max_time != math.inf, "max_time", self.max_time, "None for no limit")
         if self.on_error != CONTINUE:
-            _number("on_error", self.on_error, 1)
+            require_number("on_error", self.on_error, 1)
         _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
 
     @classmethod
@@ -204,7 +204,10 @@ def _patterns(name: str, given: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _number(name: str, value: object, least: int, types: type | tuple[type, ...] = int) -> None:
+def require_number(
+    name: str, value: object, least: int, types: type | tuple[type, ...] = int
+) -> None:
+    """Raises if an option is not a number, or too small."""
     is_number = isinstance(value, types) and not isinstance(value, bool)
     _require(is_number, name, value, "a number", TypeError)
     _require(value >= least, name, value, f"at least {least}")  # type: ignore[operator]

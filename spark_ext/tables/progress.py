@@ -80,31 +80,11 @@ def reported(
     if report is None:
         yield
         return
-    started = time.monotonic()
-    failures: list[Exception] = []
-    counter = _server_counter if is_connect(spark) else _context_counter
-    with counter(spark) as count:
+    started, failures, ended = time.monotonic(), list[Exception](), Event()
 
-        def send(*, finished: bool = False) -> None:
-            seconds = time.monotonic() - started
-            report(Progress(statement, seconds, finished=finished, **count()))
-
-        send()
-        try:
-            with _watcher(send, failures):
-                yield
-        except BaseException as error:
-            if failures:
-                raise error from failures[0]
-            raise
-    if failures:
-        raise ProgressFailedError(statement=statement, error=repr(failures[0])) from failures[0]
-
-
-@contextmanager
-def _watcher(send: Callable[..., None], failures: list[Exception]) -> Iterator[None]:
-    """Calls `send` from a thread while the body runs and once afterwards, until `send` raises."""
-    ended = Event()
+    def send(*, finished: bool = False) -> None:
+        seconds = time.monotonic() - started
+        report(Progress(statement, seconds, finished=finished, **count()))
 
     def send_unless_failed(*, finished: bool = False) -> None:
         try:
@@ -117,14 +97,26 @@ def _watcher(send: Callable[..., None], failures: list[Exception]) -> Iterator[N
         while not ended.wait(INTERVAL_SECONDS):
             send_unless_failed()
 
-    watcher = Thread(target=watch, name="spark-ext-progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
+    def end() -> None:
         ended.set()
         watcher.join()
         send_unless_failed(finished=True)
+
+    counter = _server_counter if is_connect(spark) else _context_counter
+    with counter(spark) as count:
+        send()
+        watcher = Thread(target=watch, name="spark-ext-progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        except BaseException as error:
+            end()
+            if failures:
+                raise error from failures[0]
+            raise
+        end()
+    if failures:
+        raise ProgressFailedError(statement=statement, error=repr(failures[0])) from failures[0]
 
 
 @contextmanager
@@ -138,17 +130,19 @@ def _context_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int
     context = spark.sparkContext
     tracker = context.statusTracker()
     tag = f"spark-ext-{uuid.uuid4()}"
-    # PySpark's tracker does not find jobs by tag.
-    of_java = cast("Any", context._jsc).sc().statusTracker()
+    jvm = cast("Any", spark._jvm)
 
     def count() -> dict[str, int]:
-        jobs = [tracker.getJobInfo(job) for job in list(of_java.getJobIdsForTag(tag))]
+        # PySpark's tracker does not find jobs by tag.
+        tagged = context._jsc.sc().statusTracker().getJobIdsForTag(tag)
+        jobs = [tracker.getJobInfo(job) for job in list(tagged)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         known = [stage for stage in stages if stage]
+        removal = jvm.sparkext.removal.RemovalProgress.of(tag)
         return {
             "tasks_done": sum(stage.numCompletedTasks for stage in known),
             "tasks": sum(stage.numTasks for stage in known),
-            **_round(spark, tag),
+            **dict(zip(("round", "num_files", "size_in_bytes"), removal, strict=False)),
         }
 
     context.addJobTag(tag)
@@ -158,16 +152,9 @@ def _context_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int
         context.removeJobTag(tag)
 
 
-def _round(spark: SparkSession, tag: str) -> dict[str, int]:
-    """Returns the round of a removal, if the jobs with this tag copy files."""
-    jvm = cast("Any", spark._jvm)
-    round_ = jvm.sparkext.removal.RemovalProgress.of(tag)
-    return dict(zip(("round", "num_files", "size_in_bytes"), round_, strict=False))
-
-
 @contextmanager
 def _server_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Yields the same function, for the counts that a Spark Connect server reports.
+    """Yields the same function, for Spark Connect, where there is no context.
 
     The server reports every statement of the session to its handlers, in the thread that runs it.
     """

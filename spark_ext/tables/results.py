@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.model.keys import MODE_NONE
@@ -85,10 +84,7 @@ def total(counts: Iterable[FileCount]) -> FileCount:
     )
 
 
-NO_FILES: Mapping[str, FileCount] = MappingProxyType(
-    dict.fromkeys(("kept", "copied", "rewritten"), FileCount())
-)
-
+NO_FILES = dict.fromkeys(("kept", "copied", "rewritten"), FileCount())
 
 _COLUMNS = ("stage", "reached", "cost", "files", "bytes")
 # A wide table has a reason for each of its columns.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -167,7 +168,7 @@ class Target:
 
 
 def run_through(*rows: SurveyedTable) -> tuple[NameAlignment, list[str]]:
-    target = Target(*rows)
+    target: Any = Target(*rows)
     begun = Begun(target.read())
     result = alignment_of(reach(Alignment(), target, begun), begun)
     assert [each.statement for each in result.done] == target.ran
@@ -272,7 +273,7 @@ def test_align_raises_when_the_aligning_property_is_unset_after_drop_feature() -
 
 
 def test_align_refuses_illegal_names_before_any_statement() -> None:
-    target = Target()
+    target: Any = Target()
 
     with pytest.raises(CannotAlignNamesError):
         reach(Alignment(), target, Begun(at("name", True, name="a b")))

@@ -75,7 +75,7 @@ class Target:
 def run_through(
     *rows: SurveyedTable, until: str = "unmapped", waits: bool = False
 ) -> tuple[Plan, Begun]:
-    target = Target(*rows, waits=waits)
+    target: Any = Target(*rows, waits=waits)
     begun = Begun(target.read())
     plan = reach(Removal(until), target, begun)
     assert begun.statements == target.ran
