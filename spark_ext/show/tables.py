@@ -147,16 +147,7 @@ class ManyTables(Rendered):
 
 @dataclass(frozen=True)
 class Lines:
-    """A title, and lines below it.
-
-    Example:
-        >>> print(Lines("remaining:", ["FIRST", "SECOND"]).text())
-        remaining:
-          FIRST
-          SECOND
-        >>> Lines("a < b").html()
-        '<p>a &lt; b</p>'
-    """
+    """A title, and lines below it; in HTML, a paragraph and a list."""
 
     title: str
     lines: Sequence[str] = ()
@@ -173,17 +164,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Facts:
-    """Named values, a line each.
-
-    Long values wrap at the width of the terminal if `fits`.
-
-    Example:
-        >>> print(Facts({"mode": "name", "tracked": True}).text())
-        mode:    name
-        tracked: true
-        >>> Facts({"cost": "COPY", "bytes": 5000}).html().count("5.0 kB")
-        1
-    """
+    """Named values, a line each. Long values wrap at the width of the terminal if `fits`."""
 
     values: Mapping[str, Any]
     fits: bool = False
@@ -217,16 +198,6 @@ class Table:
         caption: The caption in HTML.
         narrow: The columns in text, if each row is one of many tables. The last one wraps at the
             width of the terminal, and bytes have a unit.
-
-    Example:
-        >>> table = Table(["name", "version"], [("fare", 3), ("a<b", None)])
-        >>> print(table.text())
-        name  version
-        ----  -------
-        fare        3
-        a<b
-        >>> table.html().count('<td style="text-align:right">3</td>')
-        1
     """
 
     columns: Sequence[str]
@@ -283,13 +254,6 @@ class Cases(Table):
     """Tables for a person to read, each with what has happened and what to do.
 
     A row has a state, a name, and texts of one or more lines. All are in text, below the name.
-
-    Example:
-        >>> rows = [("FAILED", "db.t", "The disk is full.", "Delete files.")]
-        >>> print(Cases(["state", "table", "because", "what to do"], rows).text())
-        FAILED  db.t
-          The disk is full.
-          Delete files.
     """
 
     narrow: Sequence[str] = ("what to do",)

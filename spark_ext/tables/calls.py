@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from spark_ext.removal.stages import METADATA, STAGES
+from spark_ext.removal.stages import METADATA
 from spark_ext.tables.find import Place, chosen_tables, text_of
 from spark_ext.tables.goals import CHEAPEST_FIRST, Alignment, Goal, Plan, Removal, Tracking
 from spark_ext.tables.options import LakehouseOptions, Options
@@ -62,8 +62,6 @@ def remove_column_mapping(
     Example:
         `spark_ext.remove_column_mapping(spark, "sales", until="readers", exclude="tmp_*")`
     """
-    if until not in STAGES:
-        raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
     return _call(remove_column_mapping, spark, where, Removal(until), options)
 
 

@@ -167,9 +167,15 @@ class Goal:
 
 @dataclass(frozen=True)
 class Removal(Goal):
-    """Removes column mapping up to the stage `until`."""
+    """Removes column mapping up to the stage `until`; another text raises a ValueError."""
 
     until: str = UNMAPPED
+
+    def __post_init__(self) -> None:
+        if self.until not in STAGES:
+            raise ValueError(
+                f"Cannot remove column mapping until {self.until!r}: use one of {STAGES}."
+            )
 
     @property
     def words(self) -> str:

@@ -247,12 +247,11 @@ class UsageTracking:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
             `AlterTableDropFeatureDeltaCommand`.
         """
-        if until not in STAGES:
-            raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
+        goal = Removal(until)
         with copying(self._spark):
             if dry_run:
                 return self._stages(exact=exact)
-            _, begun = self._reach(Removal(until), progress)
+            _, begun = self._reach(goal, progress)
             stages = self._stages(exact=False)
             left = [at for at in range(STAGES.index(until) + 1) if not stages[at].reached]
             if left and begun.done and begun.done[-1].waits:
