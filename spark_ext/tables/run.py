@@ -17,15 +17,7 @@ from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import NOTHING
 from spark_ext.tables import results
-from spark_ext.tables.goals import (
-    Alignment,
-    Begun,
-    Goal,
-    Plan,
-    Removal,
-    is_undone,
-    run_remaining,
-)
+from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, is_undone, run_remaining
 from spark_ext.tables.options import Budget
 from spark_ext.tables.progress import RUNNING, LakehouseProgress, Progress, Reporter
 from spark_ext.tables.results import StatementResult, TableResult, removal_counts
@@ -111,8 +103,8 @@ class Running:
         stopped: Returns why the call ends; None while it continues.
         statements: The results of the statements that succeeded.
         after: The row after the last statement; None if the run did not read it.
-        error: The error that ended the run, unless it was cancelled.
-        cancelled: The reason why the call cancelled the run.
+        error: The error that ended the run, unless the call cancelled it.
+        cancelled: Why the call cancelled the run.
         refused: The limit that did not allow the run.
         leftovers: What `unnamed_copies` returned before the run.
         bytes_done: The bytes of the files that are done.
@@ -352,9 +344,8 @@ class Runner:
                 name = plan.row.table
                 reason = self._refusals.get(name) or self._stopped or results.CALL_FAILED
                 self.results[name] = not_begun(plan, reason, failure)
-            for running in self._running:
-                name = running.plan.row.table
-                self.results[name] = not_begun(running.plan, "UNKNOWN", failure, results.FAILED)
+            for plan in (each.plan for each in self._running):
+                self.results[plan.row.table] = not_begun(plan, "UNKNOWN", failure, results.FAILED)
 
     def _supervise(self) -> None:
         """Waits for a change, and cancels tables if the call ends."""
@@ -362,9 +353,9 @@ class Runner:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:
                 self._stopped = results.INTERRUPTED
-            if self._stopped is None and self._workers.failure is not None:
+            elif self._stopped is None and self._workers.failure is not None:
                 self._stopped = results.CALL_FAILED
-            if self._stopped is None and self.budget.is_over(self._seconds()):
+            elif self._stopped is None and self.budget.is_over(self._seconds()):
                 self._stopped = results.TIME
         if self._stopped:
             self._workers.cancel()
