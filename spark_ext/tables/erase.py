@@ -350,9 +350,13 @@ def dropped_columns(
             reporter=reporter,
             interrupts=interrupts,
         )
+    places = tuple(map(text_of, where))
+    if not places:
+        (row,) = spark.sql("SELECT current_catalog(), current_schema()").collect()
+        places = (f"{row[0]}.{row[1]}",)
     result = Certificate(
         column=column,
-        where=tuple(map(text_of, where)) or (_current_schema(spark),),
+        where=places,
         filters=options.filters,
         tables=tuple(
             found.get(row.table) or _not_read(row, kind) for row, kind in chosen if kind != VIEW
@@ -382,11 +386,6 @@ def _check(column: str | None) -> None:
         raise ValueError("Cannot find columns by an empty name: use a name, a pattern or None.")
     if column is not None and "`" in column and not path_of(column.strip()):
         raise ValueError(f"Cannot find columns by {column!r}: close each backtick, or double it.")
-
-
-def _current_schema(spark: SparkSession) -> str:
-    (row,) = spark.sql("SELECT current_catalog(), current_schema()").collect()
-    return f"{row[0]}.{row[1]}"
 
 
 def _not_read(table: SurveyedTable, kind: str | None) -> DroppedColumns:
