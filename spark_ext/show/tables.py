@@ -111,8 +111,8 @@ class Rendered:
 class ManyTables(Rendered):
     """A result about many tables: its sums, the tables that need a person, and all tables.
 
-    The last two are parts with a row for each table. Text fits the terminal. A notebook and text
-    have the first hundred tables.
+    The last two are its `Cases` and its table with `narrow` columns. Text fits the terminal. A
+    notebook and text have the first hundred tables.
     """
 
     def text(self, *, all_tables: bool = False) -> str:
@@ -136,7 +136,7 @@ class ManyTables(Rendered):
 
     def _limited(self, shown: int | None, *, has_rows: bool = True) -> Iterator[Part]:
         for part in self._parts():
-            if not isinstance(part, Table) or not part.narrow:
+            if not isinstance(part, Table) or not (part.narrow or isinstance(part, Cases)):
                 yield part
             elif has_rows or isinstance(part, Cases):
                 if part.rows:
@@ -249,14 +249,11 @@ class Table:
         return [bool(each) and {*map(type, each)} <= {int, float} for each in known]
 
 
-@dataclass(frozen=True)
 class Cases(Table):
     """Tables for a person to read, each with what has happened and what to do.
 
-    A row has a state, a name, and texts of one or more lines. All are in text, below the name.
+    A row has a state, a name, and texts of one or more lines, which text has below the name.
     """
-
-    narrow: Sequence[str] = ("what to do",)
 
     def text(self) -> str:
         """Returns a line for each row, and below it the texts, which wrap in a terminal."""

@@ -32,7 +32,7 @@ from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
 from spark_ext.tables.find import Place, chosen_tables, text_of
 from spark_ext.tables.options import Options
 from spark_ext.tables.progress import READING, LakehouseProgress, Reporter, shown
-from spark_ext.tables.report import CERTIFICATE_FORMS, require_form, whole_file
+from spark_ext.tables.report import CERTIFICATE_FORMS, require_form, write_whole
 from spark_ext.tables.sql import DELTA, SURVEYED, VIEW, answer, described, literal
 from spark_ext.tables.threads import each_table, receiving_signals
 from spark_ext.version import __version__
@@ -206,8 +206,7 @@ class Certificate(Rendered):
         """
         path = Path(file)
         require_form(path, CERTIFICATE_FORMS)
-        with whole_file(path) as written:
-            written.write(self.json())
+        write_whole(path, self.json)
 
     def _parts(self) -> Iterator[Part]:
         yield Facts.known(

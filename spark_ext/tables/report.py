@@ -8,13 +8,12 @@ import json
 import os
 import signal
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.model.rows import ddl, plain
@@ -57,12 +56,11 @@ def require_form(path: Path, forms: Sequence[str]) -> str:
     return form
 
 
-@contextmanager
-def whole_file(path: Path) -> Iterator[TextIO]:
-    """Yields a new file, which replaces the file at the path after the body.
+def write_whole(path: Path, text: Callable[[], str]) -> None:
+    """Writes a text to a new file, which then replaces the file at the path.
 
-    A reader of the path never sees an incomplete text. If the body fails, the path is unchanged.
-    Several writers may write one path at once: the last one remains.
+    A reader of the path never sees an incomplete text. If the text or the file fails, the path is
+    unchanged. Several writers may write one path at once: the last one remains.
 
     Raises:
         OSError: The file cannot be written.
@@ -70,7 +68,7 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     part = _part(path)
     try:
         with part.open("x", encoding="utf-8", newline="") as file:
-            yield file
+            file.write(text())
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -87,14 +85,6 @@ def require_writable(path: Path) -> None:
     part.unlink()
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-
-
-def page(title: str, body: str) -> str:
-    """Returns a page of HTML."""
-    return (
-        f'<!doctype html>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
-        f"<style>{_STYLE}</style>\n{body}\n"
-    )
 
 
 def _part(path: Path) -> Path:
@@ -206,14 +196,18 @@ class LakehouseReport(ManyTables):
             OSError: The file cannot be written.
         """
         path = Path(file)
-        form = require_form(path, REPORT_FORMS)
-        with whole_file(path) as written:
-            if form == ".html":
-                written.write(page(f"spark-ext: {self.goal}", self.html()))
-            else:
-                sums, *tables = self.as_objects()
-                json.dump({**sums, "tables": tables}, written)
-                written.write("\n")
+        is_page = require_form(path, REPORT_FORMS) == ".html"
+        write_whole(path, self._page if is_page else self._json)
+
+    def _page(self) -> str:
+        return (
+            f'<!doctype html>\n<meta charset="utf-8">\n<title>{escape(f"spark-ext: {self.goal}")}'
+            f"</title>\n<style>{_STYLE}</style>\n{self.html()}\n"
+        )
+
+    def _json(self) -> str:
+        sums, *tables = self.as_objects()
+        return json.dumps({**sums, "tables": tables}) + "\n"
 
     def to_df(self, spark: SparkSession) -> DataFrame:
         """Returns the tables as a DataFrame, whose columns are the fields of `TableResult`."""

@@ -151,6 +151,22 @@ def test_bytes_of_a_table_are_counted_when_it_begins(
         assert run.budget.begun_bytes == 0
 
 
+def test_bytes_of_a_table_that_is_read_again_count_once(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = replace(A, has_dropped_or_renamed=True, unmapped="COPY")
+    session.rows[A.table] = copied
+    monkeypatch.setattr(running, "unnamed_copies", lambda *_: None)
+    monkeypatch.setattr(sql.Statements, "counts_since", lambda *_: {})
+    monkeypatch.setattr(sql.Statements, "run", lambda self, text: bool(self._spark.sql(text)))
+    run = runner(session, budget=Budget(max_bytes=300), rows=(copied,))
+
+    run.run()
+
+    assert run.results[A.table].outcome == "DONE"
+    assert run.budget.begun_bytes == 300
+
+
 def test_failure_of_a_thread_is_in_the_report(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

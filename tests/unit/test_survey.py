@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
 import spark_ext
@@ -350,6 +351,19 @@ def test_text_with_a_slash_in_backticks_is_a_name(where: str) -> None:
 def test_place_is_refused_when_neither_text_nor_path(where: Any) -> None:
     with pytest.raises(TypeError):
         survey(Session(), where)
+
+
+@pytest.mark.parametrize("missing", ["TABLE_OR_VIEW_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"])
+def test_name_of_neither_schema_nor_table_is_refused_as_a_schema(missing: str) -> None:
+    class Refusing(Session):
+        def sql(self, text: str) -> Session:
+            is_schema = "column_mapping_tables" in text
+            raise AnalysisException("no", "SCHEMA_NOT_FOUND" if is_schema else missing, {})
+
+    with pytest.raises(AnalysisException) as refused:
+        survey(Refusing(), "lost")
+
+    assert refused.value.getCondition() == "SCHEMA_NOT_FOUND"
 
 
 def test_progress_is_reported_after_each_hundred_tables() -> None:
