@@ -40,7 +40,7 @@ class LakehouseOptions(TypedDict, total=False):
         max_bytes: A limit for the sum of the planned bytes of all tables that begin. Each table is
             read again just before it begins; files that other writers add later do not count.
         max_time: A limit in seconds, or a `timedelta`. When the time is over, no table begins, and
-            running tables are cancelled, unless PYSPARK_PIN_THREAD is false.
+            running tables are cancelled.
         on_error: `continue`, or the number of failures after which no table begins.
         dry_run: Return the plan, and change nothing.
         progress: Called before the first table, every two seconds, and after tables; None for no

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Thread, current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spark_ext.launch.session import is_connect
 from spark_ext.tables.progress import LakehouseProgress, Reporter, progress_of
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _A = TypeVar("_A")
 _T = TypeVar("_T")
 
+_UNPINNED = (
+    "Cannot run tables in threads, because PYSPARK_PIN_THREAD is false. Unset it, and start the"
+    " session again."
+)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -226,7 +230,10 @@ def inheriting(spark: SparkSession, work: Callable[[_A], _T]) -> Callable[[_A], 
     if not is_connect(spark):
         from pyspark.util import inheritable_thread_target
 
-        inherited: Callable[[_A], _T] = inheritable_thread_target(spark)(work)
+        inheritable: Any = inheritable_thread_target(spark)
+        if inheritable is spark:  # PySpark does nothing then, and tags would be of other threads
+            raise RuntimeError(_UNPINNED)
+        inherited: Callable[[_A], _T] = inheritable(work)
         return inherited
     tags = set(spark.getTags())
 

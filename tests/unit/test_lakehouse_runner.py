@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 
 import spark_ext
 from spark_ext import LakehouseInterrupted, LakehouseProgress, SurveyedTable
-from spark_ext.tables import calls, find, sql
+from spark_ext.tables import calls, find, sql, threads
 from spark_ext.tables import run as running
 from spark_ext.tables.goals import Begun, Goal, Plan, Removal
 from spark_ext.tables.options import Budget
@@ -657,6 +657,16 @@ def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> Non
     report = remove(surveyed)
 
     assert [each.table for each in report.tables] == [B.table, "c.db.d"]
+
+
+def test_no_thread_starts_when_pyspark_does_not_pin_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pyspark.util.inheritable_thread_target", lambda spark: spark)
+    classic: Any = SimpleNamespace()
+
+    with pytest.raises(RuntimeError, match="PYSPARK_PIN_THREAD"):
+        threads.Workers(classic, print, 1)
 
 
 def test_signal_after_the_survey_begins_no_table(surveyed: Session) -> None:
