@@ -13,7 +13,7 @@ from spark_ext.version import __version__
 
 if TYPE_CHECKING:
     from spark_ext import column_mapping as column_mapping
-    from spark_ext.auditing.findings import Finding
+    from spark_ext.auditing.check import Finding
     from spark_ext.errors import SparkExtError
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
@@ -100,7 +100,7 @@ _MODULES = {
     "DroppedPlace": "spark_ext.model.dropped",
     "ErrorSum": "spark_ext.removal.row",
     "FileCount": "spark_ext.model.metadata",
-    "Finding": "spark_ext.auditing.findings",
+    "Finding": "spark_ext.auditing.check",
     "FlagChange": "spark_ext.model.metadata",
     "LakehouseInterrupted": "spark_ext.tables.report",
     "LakehouseOptions": "spark_ext.tables.options",

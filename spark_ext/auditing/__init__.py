@@ -8,16 +8,8 @@ audit sees a defect of a rule.
 
 from __future__ import annotations
 
-from spark_ext.auditing.check import declared
-from spark_ext.auditing.checks import (  # noqa: F401
-    columns_in_files,
-    data_files,
-    flag,
-    ids_and_names,
-    log_files,
-    metadata,
-)
-from spark_ext.auditing.findings import Finding
+from spark_ext.auditing import columns, files, log_files  # noqa: F401
+from spark_ext.auditing.check import Finding, declared
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import states
 

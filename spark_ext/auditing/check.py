@@ -1,34 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decorators that declare checks of an audit, and functions that several checks share."""
+"""The findings of an audit, and the decorators that declare its checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from spark_ext.auditing.findings import DAMAGE, Finding
-from spark_ext.log.actions import FileGroup, TableLog
+from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State, since
 from spark_ext.model.schema import Path, quoted
+
+# The severities, which `Finding` explains.
+DAMAGE, RISK = "damage", "risk"
 
 # The order of checks, worst first: nothing can be read; rows are wrong or lost; the next change
 # makes rows wrong; the table is right and misleads some readers.
 UNREADABLE, WRONG_ROWS, NEXT_CHANGE, MISLEADING = 100, 200, 300, 400
 
-_Key = TypeVar("_Key", bound=Hashable)
-_Item = TypeVar("_Item")
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem that a check found.
+
+    Args:
+        version: The version that caused the problem, or the first version with the problem; None
+            if that version is unknown. Versions count from 0.
+        check: The name of the check, one of `spark_ext.auditing.CHECKS`.
+        column: The path of the column as SQL reads it; None if the problem is of no column.
+        file: A data file as its `add` action names it, the file of a deletion vector, or a file of
+            `_delta_log`; None if the problem is of no file.
+        message: The problem and its effect on users of the table.
+        remedy: What to do.
+        severity: `damage` if the table is not as the protocol or the RFC demand; `risk` if it is,
+            and readers that do not follow the protocol may be misled.
+    """
+
+    version: int | None
+    check: str
+    column: str | None
+    file: str | None
+    message: str
+    remedy: str
+    severity: str = DAMAGE
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding before its check is named; the fields are those of `Finding`."""
+    """A finding before its check is named.
+
+    Args:
+        version: As in `Finding`, like `message`, `column` and `file`.
+        remedy: What to do; None for the remedy of the check.
+        num_files: The number of files with the problem; 0 for a problem that is not of data files.
+            Problems of files that are otherwise equal are one finding, whose message starts with
+            the number of all these files.
+    """
 
     version: int | None
     message: str
-    remedy: str
     column: Path | None = None
     file: str | None = None
+    remedy: str | None = None
+    num_files: int = 0
 
 
 # Takes the log and its states, oldest first. A check changes neither.
@@ -44,35 +77,41 @@ class Check:
     Args:
         name: The name of the function.
         order: The place among all checks; the worst problem has the lowest number.
+        remedy: What to do.
+        find: Finds the problems.
         severity: The severity of all its findings.
         needs_start: Whether the check needs at least one state.
-        find: Finds the problems.
-        doc: The docstring of the function.
     """
 
     name: str
     order: int
-    severity: str
-    needs_start: bool
+    remedy: str
     find: Find
-    doc: str
+    severity: str = DAMAGE
+    needs_start: bool = True
 
     def findings(self, log: TableLog, states: tuple[State, ...]) -> list[Finding]:
         """Returns the findings in the order of versions, columns and files."""
-        found = [
-            Finding(
-                version=problem.version,
-                check=self.name,
-                column=None if problem.column is None else quoted(problem.column),
-                file=problem.file,
-                message=problem.message,
-                remedy=problem.remedy,
-                severity=self.severity,
-            )
-            for problem in self.find(log, states)
-        ]
+        equal: dict[Problem, list[Problem]] = {}
+        for problem in self.find(log, states):
+            of_files = replace(problem, file=None, num_files=0) if problem.num_files else problem
+            equal.setdefault(of_files, []).append(problem)
+        found = [self._finding(*problems) for problems in equal.values()]
         return sorted(
             found, key=lambda each: (each.version or 0, each.column or "", each.file or "")
+        )
+
+    def _finding(self, problem: Problem, *others: Problem) -> Finding:
+        num_files = sum(each.num_files for each in (problem, *others))
+        of_files = f"{num_files} file(s), such as this, " if num_files else ""
+        return Finding(
+            version=problem.version,
+            check=self.name,
+            column=None if problem.column is None else quoted(problem.column),
+            file=problem.file,
+            message=of_files + problem.message,
+            remedy=problem.remedy or self.remedy,
+            severity=self.severity,
         )
 
 
@@ -80,13 +119,12 @@ _declared: list[Check] = []
 
 
 def check(
-    order: int, *, severity: str = DAMAGE, needs_start: bool = True
+    order: int, *, remedy: str, severity: str = DAMAGE, needs_start: bool = True
 ) -> Callable[[Find], Find]:
     """Declares a function as a check with the name of the function; the rest is as in `Check`."""
 
     def declare(find: Find) -> Find:
-        doc = str(find.__doc__)
-        _declared.append(Check(find.__name__, order, severity, needs_start, find, doc))
+        _declared.append(Check(find.__name__, order, remedy, find, severity, needs_start))
         return find
 
     return declare
@@ -99,11 +137,9 @@ def state_check(order: int, *, remedy: str) -> Callable[[Describe], Describe]:
         def find(_: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
             message = describe(states[-1])
             if message is not None:
-                version = since(states, lambda state: describe(state) is not None)
-                yield Problem(version, message, remedy)
+                yield Problem(since(states, lambda state: describe(state) is not None), message)
 
-        doc = str(describe.__doc__)
-        _declared.append(Check(describe.__name__, order, DAMAGE, True, find, doc))
+        _declared.append(Check(describe.__name__, order, remedy, find))
         return describe
 
     return declare
@@ -112,48 +148,3 @@ def state_check(order: int, *, remedy: str) -> Callable[[Describe], Describe]:
 def declared() -> tuple[Check, ...]:
     """Returns the checks of all modules that are imported, worst first."""
     return tuple(sorted(_declared, key=lambda check: check.order))
-
-
-@dataclass
-class Files:
-    """Data files with one problem.
-
-    Args:
-        example: The path of the first file.
-        num_files: The number of files.
-    """
-
-    example: str
-    num_files: int = 0
-
-
-def grouped(found: Iterable[tuple[_Key, FileGroup]]) -> dict[_Key, Files]:
-    """Returns the files of each key, in the order of first appearance."""
-    files: dict[_Key, Files] = {}
-    for key, group in found:
-        files.setdefault(key, Files(group.example)).num_files += group.num_files
-    return files
-
-
-def is_below(path: Path, others: Collection[Path]) -> bool:
-    """Returns whether a path is inside a struct, array or map of one of the others.
-
-    Example:
-        >>> is_below(("s", "x"), {("s",)}), is_below(("s",), {("s",)})
-        (True, False)
-    """
-    return any(path[:length] in others for length in range(1, len(path)))
-
-
-def topmost(items: Iterable[_Item], path: Callable[[_Item], Path]) -> Iterator[_Item]:
-    """Yields the items that are not inside an earlier item; of a struct, only the struct.
-
-    Example:
-        >>> list(topmost([("s",), ("s", "x"), ("t", "x")], lambda path: path))
-        [('s',), ('t', 'x')]
-    """
-    found: set[Path] = set()
-    for item in items:
-        if not is_below(path(item), found):
-            found.add(path(item))
-            yield item

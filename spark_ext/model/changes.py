@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that differ between two schemas of one table."""
+"""The columns that differ between two schemas of one table, and names that mislead readers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spark_ext.model.column_mapping import Column, column_id, columns_of, has_column_id
-from spark_ext.model.schema import Path, Schema, differing, walk
+from spark_ext.model.schema import Path, Schema, differing, lower, walk
 
 
 @dataclass(frozen=True)
@@ -86,3 +87,32 @@ def dropped_paths(old: Schema, new: Schema) -> tuple[Path, ...]:
 
 def _identity(column: Column) -> tuple[int, Path]:
     return identity(column_id(column.field), column.physical_path)
+
+
+def misleading_names(schema: Schema) -> Mapping[Path, Path]:
+    """Returns the columns whose logical name is another column's physical name in the same struct.
+
+    Delta finds columns by physical names or ids, and reads the right columns. A reader that looks
+    for values or statistics by logical names reads another column.
+
+    Args:
+        schema: The schema of a mapped table.
+
+    Returns:
+        For the path of each such column, the path of the other column. Letter case is ignored, as
+        readers of Parquet do.
+
+    Example:
+        >>> misleading_names(table({"town": "1 city", "city": "2 col-5d2c"}, "name").schema)
+        {('city',): ('town',)}
+    """
+    by_physical_path: dict[Path, Path] = {}
+    looked_for: dict[Path, Path] = {}
+    for path, physical_path, field in columns_of(schema):
+        by_physical_path.setdefault(lower(physical_path), path)
+        looked_for[path] = lower((*physical_path[:-1], field["name"]))
+    return {
+        path: found
+        for path, name in looked_for.items()
+        if (found := by_physical_path.get(name)) is not None and found != path
+    }

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from unicodedata import normalize
 
 DataType = Mapping[str, Any]
 Schema = DataType
 Field = Mapping[str, Any]
 Path = tuple[str, ...]
+_Item = TypeVar("_Item")
 
 EMPTY_SCHEMA: Schema = {"type": "struct", "fields": []}
 
@@ -107,6 +108,30 @@ def inner_types(path: Path, data_type: DataType | str) -> Iterator[tuple[Path, D
 def lower(path: Path) -> Path:
     """Returns a path in lower case, as Spark and readers of Parquet compare paths."""
     return tuple(name.lower() for name in path)
+
+
+def is_below(path: Path, others: Collection[Path]) -> bool:
+    """Returns whether a path is inside a struct, array or map of one of the others.
+
+    Example:
+        >>> is_below(("s", "x"), {("s",)}), is_below(("s",), {("s",)})
+        (True, False)
+    """
+    return any(path[:length] in others for length in range(1, len(path)))
+
+
+def topmost(items: Iterable[_Item], path: Callable[[_Item], Path]) -> Iterator[_Item]:
+    """Yields the items that are not inside an earlier item; of a struct, only the struct.
+
+    Example:
+        >>> list(topmost([("s",), ("s", "x"), ("t", "x")], lambda path: path))
+        [('s',), ('t', 'x')]
+    """
+    found: set[Path] = set()
+    for item in items:
+        if not is_below(path(item), found):
+            found.add(path(item))
+            yield item
 
 
 def quoted(path: Path) -> str:

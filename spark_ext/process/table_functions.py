@@ -17,6 +17,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import Commit, TableFolder, TableLog
 from spark_ext.log.history import ColumnEvent, ColumnVersions, column_history, status
 from spark_ext.log.replay import states
+from spark_ext.model.changes import misleading_names
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -33,7 +34,6 @@ from spark_ext.model.metadata import (
     TableFacts,
     TableMetadata,
 )
-from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.process.messages import parse, with_condition
 from spark_ext.removal.row import SurveyedTable, surveyed

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spark_ext.model.changes import misleading_names
 from spark_ext.model.column_mapping import column_id, has_column_id, is_mapped
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, as_code, walk
 
 _Ids = tuple[int, int]

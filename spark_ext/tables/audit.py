@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.auditing.findings import DAMAGE, RISK, Finding
+from spark_ext.auditing.check import DAMAGE, RISK, Finding
 from spark_ext.errors import SessionWithoutExtensionError
 from spark_ext.launch.session import is_connect
 from spark_ext.model.rows import as_row, of_row, plain

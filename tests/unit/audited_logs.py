@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from spark_ext.log.actions import Commit, FileGroup, LoggedMetadata, Summary, TableLog
-from spark_ext.log.replay import State, states
 from spark_ext.model.metadata import Protocol, TableMetadata
 from tests.unit.tables import TRACKED
 
@@ -32,12 +31,6 @@ def log_of(
         first_commit=0,
         files=files,
     )
-
-
-def history(*versions: Version, **others: Any) -> tuple[TableLog, tuple[State, ...]]:
-    """Returns the arguments of a check."""
-    log = log_of(*versions, **others)
-    return log, states(log)
 
 
 def _commit(number: int, version: Version) -> Commit:

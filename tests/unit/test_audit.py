@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests which tables have no finding, which have one, and how the result is shown.
-
-Each check has an example in its docstring.
-"""
+"""Tests which tables have no finding, which have one, and how the result is shown."""
 
 from __future__ import annotations
 
@@ -17,9 +14,7 @@ import pytest
 import spark_ext
 from spark_ext import AuditResult, Finding, auditing
 from spark_ext.auditing import CHECKS, audit
-from spark_ext.auditing import checks as room
-from spark_ext.auditing.check import MISLEADING
-from spark_ext.auditing.findings import DAMAGE, RISK
+from spark_ext.auditing.check import DAMAGE, MISLEADING, RISK
 from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, TableLog
 from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import Protocol, TableMetadata
@@ -452,6 +447,140 @@ def test_remedies_name_statements_that_delta_allows(
     ]
 
 
+FILE = FileGroup("f", 1, 9)
+CITY = {"town": "1 city"}
+BARE = log_of(table({"a": ""}))
+OLDER = log_of(table({"a": ""}, properties={"x": "1"}))
+# For each check, logs with its problem, and the version and the column or the file of the findings.
+PROBLEMS: list[tuple[str, TableLog, list[tuple[int | None, str | None]]]] = [
+    ("log_without_start", TableLog("t", 7, first_commit=5), [(7, None)]),
+    ("commit_truncated", replace(BARE, truncated_commits=("0.json",)), [(0, "0.json")]),
+    ("log_without_commits", replace(OLDER, first_commit=None, summaries=()), []),
+    (
+        "log_without_commits",
+        replace(OLDER, first_commit=None, commits=(), summaries=(checkpoint(OLDER, 0),)),
+        [(0, None)],
+    ),
+    ("unreadable_schema", log_of(TableMetadata(None)), [(0, None)]),  # type: ignore[arg-type]
+    ("unknown_mode", log_of(name(ONE), table(ONE, "nome", "false")), [(1, None)]),
+    (
+        "file_missing",
+        log_of(
+            table({"a": ""}),
+            files=(
+                replace(FILE, problem=MISSING),
+                replace(FILE, vector="v.bin", vector_problem=MISSING),
+            ),
+        ),
+        [(0, "f"), (0, "v.bin")],
+    ),
+    (
+        "file_unreadable",
+        log_of(
+            table({"a": ""}),
+            files=(
+                replace(FILE, problem="no footer"),
+                replace(FILE, vector="v.bin", vector_problem="checksum"),
+            ),
+        ),
+        [(0, "f"), (0, "v.bin")],
+    ),
+    (
+        "dropped_column_shown",
+        log_of(table({"a": ""}), table({"a": "", "b": ""}), files=(file("a", "b"),)),
+        [(1, "b")],
+    ),
+    ("file_columns", log_of(name(ONE), files=(file("b"),)), [(0, "b")]),
+    (
+        "partition_values",
+        log_of(
+            (name({"a": "1 col-a"}, "true"), {"partitions": ("a",)}),
+            files=(replace(FILE, partition_columns=("a",)),),
+        ),
+        [(0, "f")],
+    ),
+    (
+        "physical_name_used_again",
+        log_of(
+            name({"a": "1 col-1", "b": "2 col-2"}, "true"),
+            name({"b": "2 col-2", "c": "3 COL-1"}, "true"),
+        ),
+        [(1, "c")],
+    ),
+    (
+        "id_used_again",
+        log_of(
+            name({"a": "1 col-1", "b": "2 col-2"}, "true"),
+            name({"b": "2 col-2", "c": "1 col-3"}, "true"),
+        ),
+        [(1, "c")],
+    ),
+    ("mapping_keys_remain", log_of(table(ONE, "none")), [(0, "a")]),
+    ("column_without_mapping", log_of(name({"a": "1 a", "b": ""})), [(0, "b")]),
+    ("protocol_too_low", log_of((name(ONE, None), {"versions": (1, 2)})), [(0, None)]),
+    (
+        "checkpoint_differs",
+        replace(OLDER, summaries=(checkpoint(BARE, 0),)),
+        [(0, "0.checkpoint.parquet")],
+    ),
+    ("flag_turned_back", log_of(name(ONE, "true"), name(ONE)), [(1, None)]),
+    ("drop_without_flag", log_of(name(TWO), name({"b": "2 b"})), [(1, "a")]),
+    ("drop_without_flag", log_of(name(TWO), name({"a": "1 a", "c": "2 b"})), [(1, "b")]),
+    ("drop_without_flag", log_of(name(TWO), name({"a": "1 a", "c": "2 b"}, "true")), []),
+    ("flag_started_false", log_of((name(ONE, None), UNTRACKED), name(ONE)), [(1, None)]),
+    ("flag_started_false", log_of((table({"a": ""}), UNTRACKED), name(ONE)), []),
+    ("uuid_missing", log_of(name(ONE, "true"), name(TWO, "true")), [(1, "b")]),
+    (
+        "max_column_id_too_small",
+        log_of(name({"a": "5 a"}, **{MAX_COLUMN_ID: "4"})),
+        [(0, None)],
+    ),
+    (
+        "max_column_id_decreased",
+        log_of(name(ONE, **{MAX_COLUMN_ID: "7"}), name(ONE, **{MAX_COLUMN_ID: "4"})),
+        [(1, None)],
+    ),
+    ("feature_without_flag", log_of(name(ONE, None)), [(0, None)]),
+    ("flag_not_boolean", log_of(name(ONE, "maybe")), [(0, None)]),
+    ("flag_without_feature", log_of((name(ONE), UNTRACKED)), [(0, None)]),
+    (
+        "statistics_names",
+        log_of(table({"a": ""}), files=(replace(FILE, statistics=(("x",),)),)),
+        [(0, "x")],
+    ),
+    ("last_checkpoint_missing", replace(BARE, last_checkpoint_target=0), [(0, "_last_checkpoint")]),
+    (
+        "last_checkpoint_missing",
+        replace(BARE, last_checkpoint_target=-1),
+        [(None, "_last_checkpoint")],
+    ),
+    ("last_checkpoint_missing", BARE, []),
+    (
+        "misleading_name",
+        log_of(name(CITY, "true"), name({**CITY, "city": "2 col-5d2c"}, "true")),
+        [(1, "city")],
+    ),
+    (
+        "partition_folders",
+        log_of(table({"a": ""}), files=(FileGroup("x=1/f", 1, 9, folders=("x",)),)),
+        [(0, "x=1/f")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "log", "expected"), PROBLEMS, ids=[row[0] for row in PROBLEMS])
+def test_check_finds_its_problem(
+    check: str, log: TableLog, expected: list[tuple[int | None, str | None]]
+) -> None:
+    findings = [finding for finding in audit(log) if finding.check == check]
+
+    assert [(each.version, each.column or each.file) for each in findings] == expected
+
+
+def test_every_check_is_tested() -> None:
+    assert {check for check, *_ in PROBLEMS} == {check.name for check in CHECKS}
+
+
 ONE_FINDING: dict[str, tuple[TableLog, tuple[str, int, str | None]]] = {
     "mapping keys that remain, and files by their names": (
         log_of(
@@ -669,7 +798,7 @@ def test_checks_of_a_risk_are_last() -> None:
 
 
 def test_every_module_of_checks_is_imported() -> None:
-    modules = {file.stem for file in Path(room.__file__).parent.glob("*.py")} - {"__init__"}
+    modules = {file.stem for file in Path(auditing.__file__).parent.glob("*.py")} - {"__init__"}
 
     assert modules <= set(vars(auditing))
 

@@ -23,7 +23,7 @@ from spark_ext import (
     SurveyedTable,
     TableResult,
 )
-from spark_ext.auditing.findings import DAMAGE, RISK
+from spark_ext.auditing.check import DAMAGE, RISK
 from spark_ext.model.dropped import VERDICTS
 from spark_ext.model.metadata import FileCount, TableFacts
 from spark_ext.removal.row import sums

@@ -18,7 +18,7 @@ FOLDERS = ("README.md", "CHANGELOG.md", "docs/*.md", ".github/*.md")
 PAGES = sorted(
     path.relative_to(CHECKOUT).as_posix() for folder in FOLDERS for path in CHECKOUT.glob(folder)
 )
-CHECKS = sorted((CHECKOUT / "spark_ext" / "auditing" / "checks").glob("*.py"))
+CHECKS = sorted((CHECKOUT / "spark_ext" / "auditing").glob("*.py"))
 CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
 
 

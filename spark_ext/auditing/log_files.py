@@ -15,7 +15,11 @@ from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import CHILDREN, DataType, Schema, walk
 
 
-@check(UNREADABLE, needs_start=False)
+@check(
+    UNREADABLE,
+    remedy="Restore the missing files of `_delta_log` from a backup.",
+    needs_start=False,
+)
 def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a log without version 0 and without a checkpoint to start from.
 
@@ -24,83 +28,69 @@ def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
 
     Source:
         Protocol, "Checkpoints"; "Metadata Cleanup".
-
-    Example:
-        >>> from spark_ext.log.actions import TableLog
-        >>> [found.version for found in log_without_start(TableLog("t", 7, first_commit=5), ())]
-        [7]
     """
     if not states and not log.truncated_commits:
         yield Problem(
-            version=log.last_version,
-            message=(
-                "The log has neither version 0 nor a complete checkpoint that is followed by every"
-                " later commit. The schema of the table is unknown, and no reader can open it."
-            ),
-            remedy="Restore the missing files of `_delta_log` from a backup.",
+            log.last_version,
+            "The log has neither version 0 nor a complete checkpoint that is followed by every"
+            " later commit. The schema of the table is unknown, and no reader can open it.",
         )
 
 
-@check(UNREADABLE + 5, needs_start=False)
+@check(
+    UNREADABLE + 5,
+    remedy=(
+        "Restore the file from a backup or from the versions that the storage keeps. If"
+        " there is none and this is the newest version, no reader has seen it: move the"
+        " file out of `_delta_log`, and write its rows again."
+    ),
+    needs_start=False,
+)
 def commit_truncated(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds commits whose last line is not JSON; the other checks use the lines before it.
 
     Source:
         Protocol, "Delta Log Entries": "newline-delimited JSON"; Delta 4.4.0, DeltaLog.scala,
         `jsonCommitParseOption`: a line that is not JSON ends every read.
-
-    Example:
-        >>> log, states = history(table({"a": ""}))
-        >>> truncated = replace(log, truncated_commits=("00000000000000000000.json",))
-        >>> [(found.version, found.file) for found in commit_truncated(truncated, states)]
-        [(0, '00000000000000000000.json')]
     """
     for file in log.truncated_commits:
         yield Problem(
-            version=int(file.partition(".")[0]),
+            int(file.partition(".")[0]),
+            "The last line of the commit is truncated, as after a crash of a writer on a"
+            " storage without atomic writes. Delta reads neither this version nor a later one,"
+            " unless it starts at a later checkpoint.",
             file=file,
-            message=(
-                "The last line of the commit is truncated, as after a crash of a writer on a"
-                " storage without atomic writes. Delta reads neither this version nor a later one,"
-                " unless it starts at a later checkpoint."
-            ),
-            remedy=(
-                "Restore the file from a backup or from the versions that the storage keeps. If"
-                " there is none and this is the newest version, no reader has seen it: move the"
-                " file out of `_delta_log`, and write its rows again."
-            ),
         )
 
 
-@check(UNREADABLE + 10)
+@check(
+    UNREADABLE + 10,
+    remedy=(
+        "Restore the commit of the newest version from a backup, or from the table that was copied."
+    ),
+)
 def log_without_commits(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a log that consists of a checkpoint alone, as a copy without old files does.
 
     Source:
         Delta 4.4.0, SnapshotManagement.scala, `createLogSegment`: "Could not find any delta files";
         Delta's cleanup keeps the commit of the checkpoint that it starts at.
-
-    Example:
-        >>> log, states = history(table({"a": ""}))
-        >>> log = replace(log, first_commit=None)
-        >>> [found.version for found in log_without_commits(log, states)]
-        [0]
     """
     if log.first_commit is None:
         yield Problem(
-            version=log.last_version,
-            message=(
-                "The log has a checkpoint and no commit. The checkpoint contains the whole table,"
-                " but Delta opens the table only with the commit of the same version."
-            ),
-            remedy=(
-                f"Restore `{log.last_version:020}.json` from a backup, or from the table that was"
-                " copied."
-            ),
+            log.last_version,
+            "The log has a checkpoint and no commit. The checkpoint contains the whole table, but"
+            f" Delta opens the table only with the commit `{log.last_version:020}.json`.",
         )
 
 
-@check(WRONG_ROWS + 50)
+@check(
+    WRONG_ROWS + 50,
+    remedy=(
+        "Move the file out of `_delta_log` while the commits up to its version exist,"
+        " and write a new checkpoint with Delta."
+    ),
+)
 def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds checkpoints and log compaction files whose protocol or metadata differs from commits'.
 
@@ -109,47 +99,27 @@ def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Pro
 
     Source:
         Protocol, "Checkpoints" and "Log Compaction Files".
-
-    Example:
-        >>> from spark_ext.log.actions import Summary
-        >>> log, states = history(table({"a": ""}, properties={"x": "1"}))
-        >>> other = history(table({"a": ""}))[1][0]
-        >>> wrong = Summary("0.checkpoint.parquet", 0, None, other.protocol, other.metadata)
-        >>> log = replace(log, summaries=(wrong,))
-        >>> [found.message for found in checkpoint_differs(log, states)]
-        ['The file disagrees with the commits on the property `x`. ...']
     """
     for summary in log.summaries:
         differing = ", ".join(_differing(summary, log, states))
         if differing:
             yield Problem(
-                version=summary.version,
+                summary.version,
+                f"The file disagrees with the commits on {differing}. A reader that starts at"
+                " this file sees another table, and a writer continues with that table.",
                 file=summary.file,
-                message=(
-                    f"The file disagrees with the commits on {differing}. A reader that starts at"
-                    " this file sees another table, and a writer continues with that table."
-                ),
-                remedy=(
-                    "Move the file out of `_delta_log` while the commits up to its version exist,"
-                    " and write a new checkpoint with Delta."
-                ),
             )
 
 
-@check(NEXT_CHANGE + 50)
+@check(
+    NEXT_CHANGE + 50,
+    remedy="Delete `_last_checkpoint`, or write a new checkpoint with Delta.",
+)
 def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a `_last_checkpoint` that names no version, or one without a complete checkpoint.
 
     Source:
         Protocol, "Last Checkpoint File".
-
-    Example:
-        >>> log, states = history(table({"a": ""}))
-        >>> def versions(named):
-        ...     found = last_checkpoint_missing(replace(log, last_checkpoint_target=named), states)
-        ...     return [each.version for each in found]
-        >>> versions(0), versions(-1), versions(None)
-        ([0], [None], [])
     """
     named = log.last_checkpoint_target
     existing = {summary.version for summary in log.summaries if summary.first_version is None}
@@ -160,10 +130,9 @@ def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterato
     else:
         problem = "names no version of a checkpoint"
     yield Problem(
-        version=named if named >= 0 else None,
+        named if named >= 0 else None,
+        f"The file {problem}. Delta searches for another checkpoint; other readers fail.",
         file="_last_checkpoint",
-        message=f"The file {problem}. Delta searches for another checkpoint; other readers fail.",
-        remedy="Delete `_last_checkpoint`, or write a new checkpoint with Delta.",
     )
 
 
@@ -174,18 +143,12 @@ def _differing(summary: Summary, log: TableLog, states: tuple[State, ...]) -> It
         if until_then:  # otherwise the checkpoint is older than the replay
             yield from _differences(summary, until_then[-1].protocol, until_then[-1].metadata)
     elif log.first_commit is not None and summary.first_version >= log.first_commit:
-        within = [
-            commit
-            for commit in log.commits
-            if summary.first_version <= commit.version <= summary.version
-        ]
-        protocols = [commit.protocol for commit in within if commit.protocol is not None]
-        metadatas = [commit.metadata for commit in within if commit.metadata is not None]
-        yield from _differences(
-            summary,
-            protocols[-1] if protocols else None,
-            metadatas[-1] if metadatas else None,
-        )
+        protocol, metadata = None, None
+        for commit in log.commits:
+            if summary.first_version <= commit.version <= summary.version:
+                protocol = commit.protocol or protocol
+                metadata = commit.metadata or metadata
+        yield from _differences(summary, protocol, metadata)
 
 
 def _differences(
@@ -193,17 +156,17 @@ def _differences(
 ) -> Iterator[str]:
     if _comparable(summary.protocol) != _comparable(protocol):
         yield "the protocol"
-    in_file, in_commits = summary.metadata, metadata
-    if in_file is None or in_commits is None:
-        if in_file is not in_commits:
+    in_file = summary.metadata
+    if in_file is None or metadata is None:
+        if in_file is not metadata:
             yield "the metadata"
         return
-    if _columns(in_file.schema) != _columns(in_commits.schema):
+    if _columns(in_file.schema) != _columns(metadata.schema):
         yield "the schema"
-    if in_file.partition_columns != in_commits.partition_columns:
+    if in_file.partition_columns != metadata.partition_columns:
         yield "the partition columns"
-    for key in sorted({*in_file.configuration, *in_commits.configuration}):
-        if _text(in_file.configuration.get(key)) != _text(in_commits.configuration.get(key)):
+    for key in sorted({*in_file.configuration, *metadata.configuration}):
+        if _text(in_file.configuration.get(key)) != _text(metadata.configuration.get(key)):
             yield f"the property `{key}`"
 
 
