@@ -14,10 +14,6 @@ from typing import Any, NamedTuple
 
 from spark_ext.errors import (
     ColumnNotResolvedError,
-    DuplicatedColumnIdError,
-    DuplicatedPhysicalNameError,
-    MaxColumnIdNotSetError,
-    MaxColumnIdTooLowError,
     MissingColumnIdError,
     MissingPhysicalNameError,
     UnsupportedModeError,
@@ -48,10 +44,8 @@ INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
 SUPPORTED_MODES = (MODE_NONE, MODE_NAME, MODE_ID)
 
-# Source: `MIN_READER_VERSION`, `MIN_WRITER_VERSION` and `MIN_PROTOCOL_VERSION` of earlier releases;
-# TableFeatureProtocolUtils for the other two.
+# Source: the same names in earlier releases; TableFeatureProtocolUtils for the other two.
 MIN_READER_VERSION, MIN_WRITER_VERSION = 2, 5
-MIN_PROTOCOL_VERSION = Protocol(MIN_READER_VERSION, MIN_WRITER_VERSION)
 _FEATURES_READER, _FEATURES_WRITER = 3, 7
 
 
@@ -259,15 +253,6 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
 
     Source:
         `createPhysicalSchema`.
-
-    Example:
-        >>> from spark_ext.column_mapping import create_physical_schema
-        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
-        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
-        >>> logical = {"type": "struct", "fields": [{**field, "metadata": {}}]}
-        >>> reference = {"type": "struct", "fields": [field]}
-        >>> create_physical_schema(logical, reference, "name")["fields"][0]["name"]
-        'col-3f2a'
     """
     mode = supported_mode(mode)
     if mode == MODE_NONE:
@@ -305,13 +290,6 @@ def rename_columns(schema: Schema) -> Schema:
 
     Source:
         `renameColumns`.
-
-    Example:
-        >>> from spark_ext.column_mapping import rename_columns
-        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
-        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
-        >>> rename_columns({"type": "struct", "fields": [field]})["fields"][0]["name"]
-        'col-3f2a'
     """
     return map_fields(schema, lambda _, field: _renamed(field, field, field_metadata(field)))
 
@@ -321,14 +299,6 @@ def drop_column_mapping_metadata(schema: Schema) -> Schema:
 
     Source:
         `dropColumnMappingMetadata`.
-
-    Example:
-        >>> from spark_ext.column_mapping import drop_column_mapping_metadata
-        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
-        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
-        >>> schema = drop_column_mapping_metadata({"type": "struct", "fields": [field]})
-        >>> schema["fields"][0]["metadata"]
-        {}
     """
     return map_fields(schema, lambda _, field: _without_mapping(field))
 
@@ -343,13 +313,6 @@ def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
 
     Source:
         `getColumnMappingMetadata`.
-
-    Example:
-        >>> from spark_ext.column_mapping import get_column_mapping_metadata
-        >>> keys = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-3f2a"}
-        >>> field = {"name": "fare", "type": "double", "nullable": True, "metadata": keys}
-        >>> get_column_mapping_metadata(field, "name")["parquet.field.id"]
-        1
     """
     mode = supported_mode(mode)
     if mode == MODE_NONE:
@@ -395,48 +358,3 @@ def check_mapped(field: Field, path: Path, mode: str) -> None:
         raise MissingColumnIdError(columnName=".".join(path), mode=mode)
     if not has_physical_name(field):
         raise MissingPhysicalNameError(columnName=".".join(path), mode=mode)
-
-
-def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> None:
-    """Checks that every column of a mapped table has its own column id and physical path.
-
-    A table without column mapping passes. Delta calls its function for mapped tables only.
-
-    Raises:
-        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
-        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
-        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
-        DuplicatedColumnIdError: USAGE_TRACKING_DUPLICATED_COLUMN_ID.
-        DuplicatedPhysicalNameError: USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME.
-        MaxColumnIdNotSetError: DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET.
-        MaxColumnIdTooLowError: DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY.
-
-    Source:
-        `checkColumnIdAndPhysicalNameAssignments`.
-    """
-    mode = mode_of(metadata.configuration)
-    if mode == MODE_NONE:
-        return
-    ids: set[int] = set()
-    physical_paths: set[Path] = set()
-    for path, physical_path, field in columns_of(metadata.schema):
-        name = ".".join(path)
-        check_mapped(field, path, mode)
-        if column_id(field) in ids:
-            raise DuplicatedColumnIdError(columnName=name, columnId=column_id(field), mode=mode)
-        if physical_path in physical_paths:
-            raise DuplicatedPhysicalNameError(
-                columnName=name, physicalPath=".".join(physical_path), mode=mode
-            )
-        ids.add(column_id(field))
-        physical_paths.add(physical_path)
-    _check_max_column_id(metadata)
-
-
-def _check_max_column_id(metadata: TableMetadata) -> None:
-    if MAX_COLUMN_ID not in metadata.configuration:
-        raise MaxColumnIdNotSetError(prop=MAX_COLUMN_ID)
-    table_max = int(metadata.configuration[MAX_COLUMN_ID])
-    field_max = find_max_column_id(metadata.schema)
-    if table_max < field_max:
-        raise MaxColumnIdTooLowError(prop=MAX_COLUMN_ID, tableMax=table_max, fieldMax=field_max)

@@ -73,7 +73,7 @@ CATALOG_MANAGED_FEATURES: Final = frozenset({"catalogManaged", "catalogOwned-pre
 
 # Our own property: the column mapping mode of a table whose names are being aligned. The property
 # distinguishes an interrupted call from a table that shall have no column mapping. While mapping is
-# off, the property also has the column ids (`spark_ext.model.former_ids`).
+# off, the property also has the column ids (`spark_ext.model.changes.FormerIds`).
 ALIGNING: Final = "sparkext.columnMapping.aligning"
 
 # Protocol, "Checkpoint Protection"; Delta, DeltaConfig.scala,

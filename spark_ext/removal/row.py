@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from spark_ext.model.changes import aligning_mode
 from spark_ext.model.column_mapping import mode_of, physical_name
-from spark_ext.model.former_ids import aligning_mode
 from spark_ext.model.keys import ALIGNING, FEATURE_NAME, MODE_NONE
 from spark_ext.model.metadata import FileCount, TableFacts, flag
 from spark_ext.model.schema import walk

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from spark_ext.model.column_mapping import (
-    field_metadata,
-    is_mapped,
-    max_column_id,
-)
-from spark_ext.model.former_ids import (
+from spark_ext.model.changes import (
     FormerIds,
     aligning_mode,
     former_ids,
     has_same_columns,
     ids_of,
     with_former_ids,
+)
+from spark_ext.model.column_mapping import (
+    field_metadata,
+    is_mapped,
+    max_column_id,
 )
 from spark_ext.model.keys import ALIGNING, COLUMN_ID, MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import CommitContext, TableMetadata

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from spark_ext.column_mapping import check_column_id_and_physical_name_assignments
 from spark_ext.model.column_mapping import (
-    check_column_id_and_physical_name_assignments,
     column_id,
     drop_column_mapping_metadata,
     has_column_id,

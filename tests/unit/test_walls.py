@@ -30,7 +30,7 @@ ROOMS: Mapping[str, set[str]] = {
     "show": set(),
     "model": {"errors"},
     "rules": {"errors", "model"},
-    "column_mapping": {"model", "rules"},
+    "column_mapping": {"errors", "model", "rules"},
     "removal": {"errors", "model"},
     "log": {"model"},
     "auditing": {"log", "model"},
