@@ -43,11 +43,14 @@ def erasure_start(log: TableLog, checked: CheckedTable | None) -> ErasureStart:
     its files are live now or were removed since.
     """
     found = states(log)
-    dropping = [event.commit for event in column_history(log).events if event.change == DROP]
-    dropping += [state.commit for state in found if state.metadata.schema is None]
     first = found[0].version
-    dropping += [each for each in log.commits if 0 < each.version <= first and each.metadata]
-    drops = {commit.version: commit.time for commit in dropping if commit is not None}
+    dropping = {event.version for event in column_history(log).events if event.change == DROP}
+    dropping |= {each.version for each in found if each.commit and each.metadata.schema is None}
+    drops = {
+        each.version: each.time
+        for each in log.commits
+        if each.version in dropping or (each.metadata and 0 < each.version <= first)
+    }
     last = max(drops, default=None)
     if checked is not None and continues(log, checked):
         version, time = checked.moment_version, checked.moment_time
@@ -55,7 +58,7 @@ def erasure_start(log: TableLog, checked: CheckedTable | None) -> ErasureStart:
             return ErasureStart(checked.version + 1, checked.version, version, time)
     if last is not None:
         return ErasureStart(last, None, last, drops[last] or 0)
-    return ErasureStart(found[0].version, None, found[0].version - 1, 0)
+    return ErasureStart(first, None, first - 1, 0)
 
 
 def continues(log: TableLog, checked: CheckedTable) -> bool:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from spark_ext.log.actions import Commit, TableLog
@@ -14,7 +13,7 @@ from spark_ext.log.replay import State, since, states
 from spark_ext.model.changes import identity
 from spark_ext.model.column_mapping import Column, columns_of
 from spark_ext.model.keys import INTERNAL_COLUMNS, MODE_ID, ROW_TRACKING_COLUMNS
-from spark_ext.model.metadata import Protocol
+from spark_ext.model.metadata import ColumnChange, FlagChange, StatusRow
 from spark_ext.model.schema import (
     EMPTY_SCHEMA,
     DataType,
@@ -23,28 +22,10 @@ from spark_ext.model.schema import (
     differing,
     inner_types,
     lower,
+    quoted,
 )
 
 ADD, DROP, RENAME = "add", "drop", "rename"
-
-
-@dataclass(frozen=True)
-class ColumnEvent:
-    """A column at any level was added, dropped or renamed.
-
-    Args:
-        commit: The commit with the change; None for a column of a checkpoint that starts the log.
-        change: `add`, `drop` or `rename`.
-        id: The column's id: after the change, or before a `drop`; None if the column has no id.
-        old: The path before; None for an `add`.
-        new: The path after; None for a `drop`.
-    """
-
-    commit: Commit | None
-    change: str
-    id: int | None
-    old: Path | None
-    new: Path | None
 
 
 @dataclass(frozen=True)
@@ -68,11 +49,13 @@ class ColumnHistory:
     """The changes of a table's columns, and the resulting columns.
 
     Args:
-        events: By version; within a version first drops, then renames, then adds.
+        events: By version; within a version first drops, then renames, then adds. Their timestamps
+            are milliseconds since the epoch, of which the JVM makes timestamps: a log may have any
+            64-bit number, and Python's datetime ends with the year 9999.
         columns: The newest columns, by path.
     """
 
-    events: tuple[ColumnEvent, ...]
+    events: tuple[ColumnChange, ...]
     columns: Mapping[Path, ColumnVersions]
 
 
@@ -90,7 +73,7 @@ def column_history(log: TableLog) -> ColumnHistory:
         not known.
 
     Example:
-        >>> from spark_ext.log.actions import Commit, LoggedMetadata
+        >>> from spark_ext.log.actions import LoggedMetadata
         >>> from spark_ext.model.metadata import Protocol
         >>> schema = {"type": "struct", "fields": [{"name": "a", "type": "long"}]}
         >>> created = Commit(0, protocol=Protocol(), metadata=LoggedMetadata(schema))
@@ -99,11 +82,47 @@ def column_history(log: TableLog) -> ColumnHistory:
     """
     # A schema that cannot be read is skipped.
     found = [state for state in states(log) if state.metadata.schema is not None]
-    history = _Changing()
-    for before, after in pairwise([None, *found]):
-        if after is not None:
-            history.take(after.commit, difference(before, after))
-    return ColumnHistory(tuple(history.events), history.columns)
+    events: list[ColumnChange] = []
+    columns: dict[Path, ColumnVersions] = {}
+    for before, after in zip([None, *found], found, strict=False):
+        commit = after.commit
+        version = None if commit is None else commit.version
+        change = difference(before, after)
+        for column in change.dropped:
+            columns.pop(column.path, None)  # a broken schema has a name twice
+            events.append(_event(commit, DROP, column, None))
+        # A path may pass from one column to another within a commit.
+        known = [columns.pop(old.path, _UNKNOWN) for old, _ in change.kept]
+        for (old, new), versions in zip(change.kept, known, strict=True):
+            if old.path[-1] != new.path[-1]:
+                events.append(_event(commit, RENAME, old, new))
+                versions = ColumnVersions(versions.added, version)
+            columns[new.path] = versions
+        for column in change.added:
+            columns[column.path] = ColumnVersions(version)
+            events.append(_event(commit, ADD, None, column))
+    return ColumnHistory(tuple(events), columns)
+
+
+def _event(
+    commit: Commit | None, change: str, old: Column | None, new: Column | None
+) -> ColumnChange:
+    return ColumnChange(
+        **_facts(commit),
+        change=change,
+        id=next(each.known_id for each in (new, old) if each is not None),
+        old_name=None if old is None else quoted(old.path),
+        new_name=None if new is None else quoted(new.path),
+    )
+
+
+def _facts(commit: Commit | None) -> dict[str, Any]:
+    return {
+        "version": commit and commit.version,
+        "timestamp": commit and commit.time,
+        "operation": commit and commit.operation,
+        "user_name": commit and commit.user,
+    }
 
 
 @dataclass(frozen=True)
@@ -113,28 +132,6 @@ class Difference:
     dropped: tuple[Column, ...]
     kept: tuple[tuple[Column, Column], ...]
     added: tuple[Column, ...]
-
-
-@dataclass
-class _Changing:
-    events: list[ColumnEvent] = field(default_factory=list)
-    columns: dict[Path, ColumnVersions] = field(default_factory=dict)
-
-    def take(self, commit: Commit | None, change: Difference) -> None:
-        version = None if commit is None else commit.version
-        for column in change.dropped:
-            self.columns.pop(column.path, None)  # a broken schema has a name twice
-            self.events.append(ColumnEvent(commit, DROP, column.known_id, column.path, None))
-        # A path may pass from one column to another within a commit.
-        known = [self.columns.pop(old.path, _UNKNOWN) for old, _ in change.kept]
-        for (old, new), versions in zip(change.kept, known, strict=True):
-            if old.path[-1] != new.path[-1]:
-                self.events.append(ColumnEvent(commit, RENAME, new.known_id, old.path, new.path))
-                versions = ColumnVersions(versions.added, version)
-            self.columns[new.path] = versions
-        for column in change.added:
-            self.columns[column.path] = ColumnVersions(version)
-            self.events.append(ColumnEvent(commit, ADD, column.known_id, None, column.path))
 
 
 def difference(before: State | None, after: State) -> Difference:
@@ -172,55 +169,39 @@ def _named_key(column: Column) -> Path:
     return column.path
 
 
-@dataclass(frozen=True)
-class Status:
-    """A table's mode, feature and flag, the commit that made the flag true, and drops and renames.
+def status(log: TableLog) -> StatusRow:
+    """Returns a table's status. The log must have a state.
 
-    Args:
-        mode: The column mapping mode, in lower case; an unknown mode as well.
-        tracked: Whether the protocol lists the feature.
-        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or not
-            a boolean counts as true.
-        true_since: The commit since which the flag is true; None if the flag is false, or if that
-            commit was cleaned up.
-        dropped_or_renamed: The drops and renames, oldest first.
-        history_from: The oldest version whose protocol and metadata the log has.
-    """
-
-    mode: str
-    protocol: Protocol
-    tracked: bool
-    has_dropped_or_renamed: bool | None
-    true_since: Commit | None
-    dropped_or_renamed: tuple[ColumnEvent, ...]
-    history_from: int
-
-
-def status(log: TableLog) -> Status | None:
-    """Returns a table's status by its log; None if the log has no state.
+    An unknown mode is returned as well. A flag of a tracked table that is missing or not a boolean
+    counts as true. The commit since which it is true is None if that commit was cleaned up.
 
     Source:
         RFC, "Usage Tracking".
     """
     found = states(log)
-    if not found:
-        return None
     last = found[-1]
-    events = column_history(log).events
-    return Status(
+    protocol = last.protocol
+    version = since(found, _is_true)
+    commits = {state.version: state.commit for state in found}
+    commit = None if version is None else commits[version]
+    return StatusRow(
         mode=last.mode,
-        protocol=last.protocol,
         tracked=last.is_tracked,
         has_dropped_or_renamed=_is_true(last) if last.is_tracked else None,
-        true_since=_true_since(found),
-        dropped_or_renamed=tuple(event for event in events if event.change != ADD),
+        min_reader_version=protocol.min_reader_version,
+        min_writer_version=protocol.min_writer_version,
+        reader_features=_sorted(protocol.reader_features),
+        writer_features=_sorted(protocol.writer_features),
+        true_since=None if commit is None else FlagChange(**_facts(commit)),
+        dropped_or_renamed=tuple(
+            event for event in column_history(log).events if event.change != ADD
+        ),
         history_from=found[0].version,
     )
 
 
-def _true_since(found: tuple[State, ...]) -> Commit | None:
-    version = since(found, _is_true)
-    return next((state.commit for state in found if state.version == version), None)
+def _sorted(features: frozenset[str] | None) -> tuple[str, ...] | None:
+    return None if features is None else tuple(sorted(features))
 
 
 def _is_true(state: State) -> bool:
@@ -254,17 +235,16 @@ class KnownNames:
         dropped column, a file may contain any path.
         """
         path = lower(path)
-        if self.is_internal(path):
-            return True
-        return self._is_in(path, self._present) or not (
-            self._dropped_are_known and not self._is_in(path, self._former)
+        return (
+            self.is_internal(path)
+            or _is_in(path, self._present)
+            or not self._dropped_are_known
+            or _is_in(path, self._former)
         )
 
     def allows_id(self, id: int) -> bool:
         """Returns whether a file may contain a column with this field id."""
-        if id in self._types_by_id:
-            return True
-        return not (self._dropped_are_known and id not in self._former_ids)
+        return id in self._present_ids or not self._dropped_are_known or id in self._former_ids
 
     def is_internal(self, path: Path) -> bool:
         """Returns whether a path belongs to a column that only Delta itself uses."""
@@ -273,7 +253,7 @@ class KnownNames:
 
     def type_of(self, id: int) -> DataType | str | None:
         """Returns the type of a present or dropped column; None for any other id."""
-        return self._types_by_id.get(id) or self._former_types_by_id.get(id)
+        return self._present_ids.get(id) or self._former_ids.get(id)
 
     @property
     def _states_with_dropped(self) -> Sequence[State]:
@@ -306,22 +286,12 @@ class KnownNames:
         return {path: kind for state in self._states_with_dropped for path, kind in _typed(state)}
 
     @cached_property
-    def _types_by_id(self) -> dict[int, DataType | str | None]:
-        newest = self.states[-1]
-        by_id = ((column.known_id, column.field["type"]) for column in newest.columns)
-        types = {id: kind for id, kind in by_id if id is not None}
-        return dict.fromkeys(_integers(newest.ids)) | types
+    def _present_ids(self) -> dict[int, DataType | str | None]:
+        return _types_by_id(self.states[-1:])
 
     @cached_property
-    def _former_types_by_id(self) -> dict[int | None, DataType | str]:
-        mapped = (state for state in self._states_with_dropped if state.is_mapped)
-        columns = (column for state in mapped for column in state.columns)
-        return {column.known_id: column.field["type"] for column in columns}
-
-    @cached_property
-    def _former_ids(self) -> set[int]:
-        mapped = (state for state in self._states_with_dropped if state.is_mapped)
-        return {id for state in mapped for id in _integers(state.ids)}
+    def _former_ids(self) -> dict[int, DataType | str | None]:
+        return _types_by_id(state for state in self._states_with_dropped if state.is_mapped)
 
     @cached_property
     def _internal(self) -> frozenset[str]:
@@ -332,18 +302,27 @@ class KnownNames:
         )
         return INTERNAL_COLUMNS | {str(name).lower() for name in properties if name}
 
-    def _is_in(self, path: Path, known: dict[Path, DataType | str]) -> bool:
-        if path in known:
-            return True
-        # The schema names every column of a struct. The file format names the parts of other types,
-        # such as variants, so any path below them is known.
-        above = (path[:length] for length in range(len(path) - 1, 0, -1))
-        nearest = next((known[each] for each in above if each in known), "struct")
-        return (nearest if isinstance(nearest, str) else nearest["type"]) != "struct"
+
+def _is_in(path: Path, known: Mapping[Path, DataType | str]) -> bool:
+    if path in known:
+        return True
+    # The schema names every column of a struct. The file format names the parts of other types,
+    # such as variants, so any path below them is known.
+    above = (path[:length] for length in range(len(path) - 1, 0, -1))
+    nearest = next((known[each] for each in above if each in known), "struct")
+    return (nearest if isinstance(nearest, str) else nearest["type"]) != "struct"
 
 
-def _integers(ids: Iterable[Any]) -> list[int]:
-    return [id for id in ids if type(id) is int]
+def _types_by_id(states: Iterable[State]) -> dict[int, DataType | str | None]:
+    """Returns the newest type by id; None for ids of elements, keys and values."""
+    types: dict[int, DataType | str | None] = {}
+    for state in states:
+        for id in state.ids:
+            if type(id) is int:
+                types.setdefault(id)
+        columns = ((column.known_id, column.field["type"]) for column in state.columns)
+        types |= {id: kind for id, kind in columns if id is not None}
+    return types
 
 
 def _typed(state: State) -> Iterator[tuple[Path, DataType | str]]:

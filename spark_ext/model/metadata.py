@@ -173,11 +173,20 @@ class FlagChange:
 
 
 @dataclass(frozen=True)
-class HistoryRow:
-    """A column that was added, dropped or renamed, with the fields of `ColumnChange`.
+class ColumnChange:
+    """A column that was added, dropped or renamed; the first four fields are those of `FlagChange`.
 
-    The first four are None for a column that is older than the log, and `old_name` is None for an
-    added column.
+    They are None for a column of the oldest known version if the log is not whole.
+
+    Args:
+        version: The version of the table.
+        timestamp: The time of the version in the time zone of this process.
+        operation: The operation as in DESCRIBE HISTORY.
+        user_name: The name or the id of the user.
+        change: `add`, `drop` or `rename`. A status has no `add`.
+        id: The column id; None if the column has none.
+        old_name: The path before the change, quoted for SQL; None for an added column.
+        new_name: The path after the change; None for a dropped column.
     """
 
     version: int | None
@@ -188,25 +197,6 @@ class HistoryRow:
     id: int | None
     old_name: str | None
     new_name: str | None
-
-
-@dataclass(frozen=True)
-class ColumnChange(HistoryRow):
-    """A column that was dropped or renamed; the first four fields are those of `FlagChange`.
-
-    Args:
-        version: The version of the table.
-        timestamp: The time of the version in the time zone of this process.
-        operation: The operation as in DESCRIBE HISTORY.
-        user_name: The name or the id of the user.
-        change: `drop` or `rename`.
-        id: The column id; None if the column has none.
-        old_name: The path before the change, quoted for SQL.
-        new_name: The path after the change; None for a dropped column.
-    """
-
-    version: int
-    old_name: str
 
 
 @dataclass(frozen=True)

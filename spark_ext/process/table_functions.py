@@ -14,8 +14,8 @@ from typing import Any
 
 from spark_ext.erasure.moment import ErasureStart, erasure_start
 from spark_ext.errors import MalformedMessageError
-from spark_ext.log.actions import Commit, TableFolder, TableLog
-from spark_ext.log.history import ColumnEvent, ColumnVersions, column_history, status
+from spark_ext.log.actions import TableFolder, TableLog
+from spark_ext.log.history import ColumnVersions, column_history, status
 from spark_ext.log.replay import states
 from spark_ext.model.changes import misleading_names
 from spark_ext.model.column_mapping import (
@@ -26,14 +26,7 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.dropped import Asked, ColumnVerdict, DroppedPlace
-from spark_ext.model.metadata import (
-    ColumnChange,
-    FlagChange,
-    HistoryRow,
-    StatusRow,
-    TableFacts,
-    TableMetadata,
-)
+from spark_ext.model.metadata import ColumnChange, StatusRow, TableFacts, TableMetadata
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.process.messages import parse, with_condition
 from spark_ext.removal.row import SurveyedTable, surveyed
@@ -131,14 +124,12 @@ def column_mapping_audit() -> Relation:
 
 def column_mapping_history() -> Relation:
     """Returns the changes of a table's columns, oldest first."""
-    return HistoryRow, lambda request: (
-        HistoryRow(*_event(event)) for event in column_history(_log(request)).events
-    )
+    return ColumnChange, lambda request: column_history(_log(request)).events
 
 
 def column_mapping_status() -> Relation:
     """Returns the status of a table as one row."""
-    return StatusRow, lambda request: (_status(request),)
+    return StatusRow, lambda request: (status(_with_state(_log(request))),)
 
 
 def column_mapping_dropped() -> Relation:
@@ -236,45 +227,5 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))
 
 
-def _status(request: str) -> StatusRow:
-    found = status(_log(request))
-    if found is None:
-        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
-    since, protocol = found.true_since, found.protocol
-    return StatusRow(
-        mode=found.mode,
-        tracked=found.tracked,
-        has_dropped_or_renamed=found.has_dropped_or_renamed,
-        min_reader_version=protocol.min_reader_version,
-        min_writer_version=protocol.min_writer_version,
-        reader_features=_sorted(protocol.reader_features),
-        writer_features=_sorted(protocol.writer_features),
-        true_since=None if since is None else FlagChange(*_commit(since)),
-        dropped_or_renamed=tuple(
-            ColumnChange(*_event(event)) for event in found.dropped_or_renamed
-        ),
-        history_from=found.history_from,
-    )
-
-
-def _event(event: ColumnEvent) -> tuple[Any, ...]:
-    return *_commit(event.commit), event.change, event.id, _name(event.old), _name(event.new)
-
-
-def _commit(commit: Commit | None) -> tuple[Any, ...]:
-    """Returns the version, time, operation and user of a commit.
-
-    The time remains in milliseconds, and the JVM makes a timestamp of it. It may be any 64-bit
-    number, and Python's datetime ends with the year 9999.
-    """
-    if commit is None:
-        return None, None, None, None
-    return commit.version, commit.time, commit.operation, commit.user
-
-
 def _name(path: Path | None) -> str | None:
     return None if path is None else quoted(path)
-
-
-def _sorted(features: frozenset[str] | None) -> tuple[str, ...] | None:
-    return None if features is None else tuple(sorted(features))
