@@ -22,7 +22,7 @@ from spark_ext.model.keys import (
     ROW_TRACKING_ENABLED,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.schema import DataType, Field, Path, lower
+from spark_ext.model.schema import DataType, Field, Path, logical_name, lower
 
 ColumnPlan = dict[str, Any]
 
@@ -58,7 +58,7 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'fare', 'type': None}]
     """
     keeps_ids = ALIGNING in table.configuration
-    return _plan(table, _logical_name, keeps_ids=keeps_ids, kept=ROW_TRACKING_COLUMNS)
+    return _plan(table, logical_name, keeps_ids=keeps_ids, kept=ROW_TRACKING_COLUMNS)
 
 
 def purge_plan(table: TableMetadata) -> ColumnPlan:
@@ -83,11 +83,6 @@ def purge_plan(table: TableMetadata) -> ColumnPlan:
     is_enabled = table.configuration.get(ROW_TRACKING_ENABLED, "").lower() == "true"
     kept = ROW_TRACKING_COLUMNS if is_enabled else ()
     return _plan(table, physical_name, keeps_ids=True, kept=kept)
-
-
-def _logical_name(field: Field) -> str:
-    name: str = field["name"]
-    return name
 
 
 def _plan(

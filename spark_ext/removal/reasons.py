@@ -16,24 +16,59 @@ from spark_ext.model.column_mapping import (
 )
 from spark_ext.model.keys import (
     ADAPTIVE_METADATA_FEATURE,
-    CHECKPOINT_PROTECTION_FEATURE,
-    DEFAULT_TRUNCATE_HISTORY_RETENTION,
     FEATURE_NAME,
     ICEBERG_COMPAT_ENABLED,
     MODE_ID,
     NEED_COLUMN_MAPPING,
     NEVER_DISABLED,
-    REMOVAL_REWRITE,
     SILENTLY_REPLACED_COLUMNS,
-    TRUNCATE_HISTORY_RETENTION,
 )
-from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata, flag
+from spark_ext.model.metadata import Protocol, TableMetadata, flag
 from spark_ext.model.schema import quoted, walk
 
-NOT_TRACKED = "NOT_TRACKED"
-HAS_DROPPED_OR_RENAMED = "HAS_DROPPED_OR_RENAMED"
-PHYSICAL_NAME_DIFFERS = "PHYSICAL_NAME_DIFFERS"
+CATALOG_MANAGED = "CATALOG_MANAGED"
+CONFLICT = "CONFLICT"
+EARLIER_STAGE = "EARLIER_STAGE"
 FILES_READ_BY_ID = "FILES_READ_BY_ID"
+HAS_DROPPED_OR_RENAMED = "HAS_DROPPED_OR_RENAMED"
+INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
+MAPPING_METADATA_REMAINS = "MAPPING_METADATA_LEFT"
+NOT_TRACKED = "NOT_TRACKED"
+OTHER_FEATURE = "OTHER_FEATURE"
+OTHER_SESSIONS = "OTHER_SESSIONS"
+PHYSICAL_NAME_DIFFERS = "PHYSICAL_NAME_DIFFERS"
+READER_VERSION = "READER_VERSION"
+REMOVAL_SETTING = "REMOVAL_SETTING"
+RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
+RETENTION_PERIOD = "RETENTION_PERIOD"
+
+# The reasons for copies or rewrites of files if the stage is not blocked.
+_OF_FILES = {
+    NOT_TRACKED,
+    HAS_DROPPED_OR_RENAMED,
+    PHYSICAL_NAME_DIFFERS,
+    FILES_READ_BY_ID,
+    REMOVAL_SETTING,
+}
+_RENAME = (
+    "Rename the columns, and call again. If the catalog refuses RENAME COLUMN, as Unity Catalog"
+    " does, name an external table by its path: ALTER TABLE delta.`<path>` RENAME COLUMN."
+)
+_COPY_COLUMN = (
+    "Rename the columns, and call again. If the catalog refuses RENAME COLUMN, as Unity Catalog"
+    " does, add columns with other names, copy the values with UPDATE, and drop the old columns."
+)
+_DROP_FEATURE = "Drop the features first, if Delta can drop them, and call again."
+_COPY_ROWS = (
+    "Copy the rows into a new table, with the partitioning and the properties that it needs: CREATE"
+    " TABLE <new table> .. AS SELECT * FROM <table>."
+)
+_COPY_OLD_ROWS = (
+    "If columns of older rows are null or show values of other columns, copy these rows from the"
+    " last version before the removal of column mapping instead: SELECT * FROM <table> VERSION AS"
+    " OF <version>."
+)
+_SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
 
 
 @dataclass(frozen=True)
@@ -124,47 +159,6 @@ def reserved_columns(table: TableMetadata) -> Iterable[tuple[str, str]]:
                 break
 
 
-CATALOG_MANAGED = "CATALOG_MANAGED"
-CONFLICT = "CONFLICT"
-EARLIER_STAGE = "EARLIER_STAGE"
-INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
-MAPPING_METADATA_REMAINS = "MAPPING_METADATA_LEFT"
-OTHER_FEATURE = "OTHER_FEATURE"
-OTHER_SESSIONS = "OTHER_SESSIONS"
-READER_VERSION = "READER_VERSION"
-REMOVAL_SETTING = "REMOVAL_SETTING"
-RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
-RETENTION_PERIOD = "RETENTION_PERIOD"
-
-_RENAME = (
-    "Rename the columns, and call again. If the catalog refuses RENAME COLUMN, as Unity Catalog"
-    " does, name an external table by its path: ALTER TABLE delta.`<path>` RENAME COLUMN."
-)
-_COPY_COLUMN = (
-    "Rename the columns, and call again. If the catalog refuses RENAME COLUMN, as Unity Catalog"
-    " does, add columns with other names, copy the values with UPDATE, and drop the old columns."
-)
-_DROP_FEATURE = "Drop the features first, if Delta can drop them, and call again."
-_COPY_ROWS = (
-    "Copy the rows into a new table, with the partitioning and the properties that it needs: CREATE"
-    " TABLE <new table> .. AS SELECT * FROM <table>."
-)
-_COPY_OLD_ROWS = (
-    "If columns of older rows are null or show values of other columns, copy these rows from the"
-    " last version before the removal of column mapping instead: SELECT * FROM <table> VERSION AS"
-    " OF <version>."
-)
-_SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
-# The reasons for copies or rewrites of files if the stage is not blocked.
-_OF_FILES = {
-    NOT_TRACKED,
-    HAS_DROPPED_OR_RENAMED,
-    PHYSICAL_NAME_DIFFERS,
-    FILES_READ_BY_ID,
-    REMOVAL_SETTING,
-}
-
-
 def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Returns the reasons of a blocked stage, without the reasons for copies or rewrites."""
     return tuple(why for why in reasons if why.reason not in _OF_FILES)
@@ -189,13 +183,6 @@ def reason_in_words(why: Reason) -> str:
     return f"{why.reason} ({', '.join(words)})" if words else why.reason
 
 
-def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
-    """Yields the reasons why a removal is not metadata only."""
-    yield from rewrite_reasons(table=facts.table, protocol=facts.protocol)
-    if facts.removal == REMOVAL_REWRITE:
-        yield Reason(REMOVAL_SETTING, detail=facts.removal)
-
-
 def hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
     """Yields the columns whose physical name differs from the logical name."""
     for path, field in walk(metadata.schema):
@@ -209,18 +196,6 @@ def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
         invalid = [char for char in field["name"] if char in INVALID_NAME_CHARACTERS]
         if invalid:
             yield Reason(INVALID_COLUMN_NAME, quoted(path), "".join(dict.fromkeys(invalid)))
-
-
-def reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
-    """Yields the columns that Spark or Delta would read as internal columns."""
-    for column, name in reserved_columns(metadata):
-        yield Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
-
-
-def catalog_managed(protocol: Protocol) -> Iterable[Reason]:
-    """Yields the feature of a table that a catalog manages."""
-    for feature in protocol.catalog_managed_features:
-        yield Reason(CATALOG_MANAGED, feature)
 
 
 def what_to_do(reasons: Iterable[Reason]) -> str:
@@ -248,23 +223,10 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
     return " ".join(advice)
 
 
-def other_features(features: Iterable[str]) -> tuple[Reason, ...]:
-    """Returns the reasons for features that block a stage."""
-    return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
-
-
-def features_that_need_mapping(facts: TableFacts) -> Iterable[Reason]:
+def features_that_need_mapping(table: TableMetadata, protocol: Protocol) -> Iterable[Reason]:
     """Yields the features that need column mapping as long as they are enabled."""
     for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
-        if facts.table.configuration.get(enabled, "").lower() == "true":
+        if table.configuration.get(enabled, "").lower() == "true":
             yield Reason(OTHER_FEATURE, feature, None if feature in NEVER_DISABLED else enabled)
-    if facts.protocol.has_writer_feature(ADAPTIVE_METADATA_FEATURE):
+    if protocol.has_writer_feature(ADAPTIVE_METADATA_FEATURE):
         yield Reason(OTHER_FEATURE, ADAPTIVE_METADATA_FEATURE)
-
-
-def retention_period(facts: TableFacts) -> Reason:
-    """Returns the period that Delta waits for before history is deleted."""
-    period = facts.table.configuration.get(
-        TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
-    )
-    return Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from spark_ext.model.column_mapping import is_mapped as has_mapping_on
@@ -15,29 +15,34 @@ from spark_ext.model.keys import (
     CHECKPOINT_PROTECTION_FEATURE,
     COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_MODE,
+    DEFAULT_TRUNCATE_HISTORY_RETENTION,
     FEATURE_NAME,
     FEATURE_PROPERTY,
     FEATURE_SUPPORTED,
     IDENTITY_COLUMNS_FEATURE,
     MODE_NONE,
     NEED_COLUMN_MAPPING,
+    REMOVAL_REWRITE,
+    TRUNCATE_HISTORY_RETENTION,
 )
 from spark_ext.model.metadata import FileCount, Protocol, TableFacts
+from spark_ext.model.schema import quoted
 from spark_ext.removal.reasons import (
+    CATALOG_MANAGED,
     EARLIER_STAGE,
     MAPPING_METADATA_REMAINS,
+    OTHER_FEATURE,
     OTHER_SESSIONS,
     READER_VERSION,
+    REMOVAL_SETTING,
+    RESERVED_COLUMN_NAME,
     RETENTION_PERIOD,
     Reason,
-    catalog_managed,
     features_that_need_mapping,
     hidden_columns,
     invalid_names,
-    other_features,
-    reasons_for_files,
-    reserved_names,
-    retention_period,
+    reserved_columns,
+    rewrite_reasons,
 )
 
 UNMAPPED, READERS, WRITERS = STAGES = ("unmapped", "readers", "writers")
@@ -89,14 +94,14 @@ class RemovalStage:
     meaning: str
     reached: bool
     cost: str
-    reasons: tuple[Reason, ...]
-    num_files: int
-    size_in_bytes: int
-    exact: bool
-    kept: FileCount | None
-    copied: FileCount | None
-    rewritten: FileCount | None
-    statements: tuple[str, ...]
+    reasons: tuple[Reason, ...] = ()
+    num_files: int = 0
+    size_in_bytes: int = 0
+    exact: bool = True
+    kept: FileCount | None = None
+    copied: FileCount | None = None
+    rewritten: FileCount | None = None
+    statements: tuple[str, ...] = ()
 
 
 def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
@@ -115,7 +120,15 @@ def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
         >>> [stage.reached for stage in stages(plain)]
         [True, True, True]
     """
-    return tuple(_with_earlier_blocks([_unmapped(facts), _readable(facts), _writable(facts)]))
+    steps: list[RemovalStage] = []
+    blocked: str | None = None
+    for step in (_unmapped(facts), _readable(facts), _writable(facts)):
+        if blocked is not None and step.cost not in (NOTHING, BLOCKED):
+            step = _stage(step.stage, BLOCKED, (Reason(EARLIER_STAGE, blocked),))
+        if blocked is None and step.cost == BLOCKED:
+            blocked = step.stage
+        steps.append(step)
+    return tuple(steps)
 
 
 def set_statement(name: str, properties: Mapping[str, str]) -> str:
@@ -156,31 +169,28 @@ def writers_statements(name: str, *, tracked: bool, history: bool) -> tuple[str,
     return (*([drop_statement(name)] if tracked else []), *([truncating] if history else []))
 
 
-def _with_earlier_blocks(steps: Iterable[RemovalStage]) -> Iterator[RemovalStage]:
-    blocked: str | None = None
-    for step in steps:
-        if blocked is not None and step.cost not in (NOTHING, BLOCKED):
-            step = _stage(step.stage, BLOCKED, (Reason(EARLIER_STAGE, blocked),))
-        if blocked is None and step.cost == BLOCKED:
-            blocked = step.stage
-        yield step
-
-
 def _unmapped(facts: TableFacts) -> RemovalStage:
     has_keys = schema_has_column_mapping_metadata(facts.table.schema)
     if not has_mapping_on(facts.table) and not has_keys:
         return _stage(UNMAPPED, NOTHING)
     invalid = tuple(invalid_names(facts.table))
-    reserved = tuple(reserved_names(facts.table))
-    blocking = (*features_that_need_mapping(facts), *reserved)
+    reserved = [
+        Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
+        for column, name in reserved_columns(facts.table)
+    ]
+    blocking = (*features_that_need_mapping(facts.table, facts.protocol), *reserved)
     if invalid or reserved:
-        blocking += tuple(catalog_managed(facts.protocol))
+        features = facts.protocol.catalog_managed_features
+        blocking += tuple(Reason(CATALOG_MANAGED, feature) for feature in features)
+    reasons = rewrite_reasons(table=facts.table, protocol=facts.protocol)
+    if facts.removal == REMOVAL_REWRITE:
+        reasons += (Reason(REMOVAL_SETTING, detail=facts.removal),)
     # Only a rename makes a name valid, and a rename sets the flag.
-    reasons = tuple(reasons_for_files(facts))
-    cost = _cost_of_files(facts) if reasons or invalid else METADATA
+    cost_of_files = COPY if facts.copies and has_mapping_on(facts.table) else REWRITE
+    cost = cost_of_files if reasons or invalid else METADATA
     if invalid or blocking:
         return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
-    if has_mapping_on(facts.table) and not _is_tracked(facts):
+    if has_mapping_on(facts.table) and not facts.protocol.has_writer_feature(FEATURE_NAME):
         # Sessions without spark-ext can write the table with stale plans.
         reasons = (*reasons, Reason(OTHER_SESSIONS))
     if not has_mapping_on(facts.table):
@@ -191,15 +201,6 @@ def _unmapped(facts: TableFacts) -> RemovalStage:
         reasons = (Reason(MAPPING_METADATA_REMAINS), *reasons)
     statement = unmapping_statement(facts.name, is_mapped=has_mapping_on(facts.table))
     return _with_files(cost, cost, facts, reasons, (statement,))
-
-
-def _cost_of_files(facts: TableFacts) -> str:
-    """Returns the cost of a removal that changes files."""
-    return COPY if facts.copies and has_mapping_on(facts.table) else REWRITE
-
-
-def _is_tracked(facts: TableFacts) -> bool:
-    return facts.protocol.has_writer_feature(FEATURE_NAME)
 
 
 def _with_files(
@@ -233,7 +234,7 @@ def _readable(facts: TableFacts) -> RemovalStage:
     features = _reader_features(facts.protocol)
     # Delta does not drop a feature that another feature needs.
     needed_by = NEED_COLUMN_MAPPING & _features(facts.protocol)
-    others = other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
+    others = _other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
     if others:
         return _stage(READERS, BLOCKED, others)
     if COLUMN_MAPPING_FEATURE not in features:
@@ -246,7 +247,7 @@ def _readable(facts: TableFacts) -> RemovalStage:
 def _writable(facts: TableFacts) -> RemovalStage:
     features = _features(facts.protocol)
     ours = {FEATURE_NAME, CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE}
-    others = other_features(features - ours - _FEATURES_OF_WRITER_4)
+    others = _other_features(features - ours - _FEATURES_OF_WRITER_4)
     if others:
         return _stage(WRITERS, BLOCKED, others)
     tracked = FEATURE_NAME in features
@@ -254,9 +255,17 @@ def _writable(facts: TableFacts) -> RemovalStage:
     cost = METADATA if tracked else NOTHING
     # Delta's fast DROP FEATURE of columnMapping adds checkpointProtection.
     if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
-        cost, reasons = HISTORY, (retention_period(facts), *reasons)
+        period = facts.table.configuration.get(
+            TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
+        )
+        why = Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)
+        cost, reasons = HISTORY, (why, *reasons)
     statements = writers_statements(facts.name, tracked=tracked, history=cost == HISTORY)
     return _stage(WRITERS, cost, reasons, statements)
+
+
+def _other_features(features: Iterable[str]) -> tuple[Reason, ...]:
+    return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
 
 
 def waiting(step: RemovalStage) -> RemovalStage:
@@ -274,20 +283,8 @@ def _stage(
     statements: tuple[str, ...] = (),
 ) -> RemovalStage:
     """Returns a stage without files."""
-    return RemovalStage(
-        stage=name,
-        meaning=MEANINGS[name],
-        reached=cost == NOTHING,
-        cost=cost,
-        reasons=reasons,
-        num_files=0,
-        size_in_bytes=0,
-        exact=True,
-        kept=None,
-        copied=None,
-        rewritten=None,
-        statements=statements,
-    )
+    reached = cost == NOTHING
+    return RemovalStage(name, MEANINGS[name], reached, cost, reasons, statements=statements)
 
 
 def _reader_features(protocol: Protocol) -> frozenset[str]:
