@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from spark_ext.erasure.file_columns import FileColumns, internal_names
 from spark_ext.erasure.moment import continues
 from spark_ext.log.actions import (
     CHANGE_DATA,
@@ -24,13 +23,25 @@ from spark_ext.log.actions import (
     Moment,
     TableFolder,
 )
-from spark_ext.log.history import DROP, column_history, difference
+from spark_ext.log.history import DROP, KnownNames, column_history, difference
 from spark_ext.log.replay import State, states
 from spark_ext.model import dropped
 from spark_ext.model.column_mapping import Column
 from spark_ext.model.dropped import Asked, ColumnVerdict, DroppedPlace, LiveColumn
-from spark_ext.model.schema import NamePattern, Path, path_of, quoted
+from spark_ext.model.keys import MODE_ID
+from spark_ext.model.schema import (
+    INNER,
+    DataType,
+    NamePattern,
+    Path,
+    inner_types,
+    is_below,
+    lower,
+    path_of,
+    quoted,
+)
 
+_VARIANT = "variant"
 _DAY = 24 * 3600 * 1000
 _SHOWN = 3  # examples of files
 
@@ -190,8 +201,8 @@ class _Files:
     def __init__(self, folder: TableFolder, found: Sequence[State]) -> None:
         self._folder = folder
         self._found = found
-        self._is_internal = internal_names(found)
-        self._columns = FileColumns(found[-1], self._is_internal)
+        self._known = KnownNames(found)
+        self._columns = FileColumns(found[-1], self._known)
         self._foreign = {id(each): self._columns.foreign(each) for each in folder.files}
         self._live = [each for each in folder.files if each.kind == LIVE]
         self._dirty = [each for each in self._live if self._foreign[id(each)]]
@@ -224,7 +235,7 @@ class _Files:
         suspects = {id(each): each for each in self._folder.files if self._foreign[id(each)]}
         unknown = {number: self._foreign[number] for number in suspects}
         for state in self._found[:-1] if unknown else ():
-            columns = FileColumns(state, self._is_internal)
+            columns = FileColumns(state, self._known)
             for number, each in suspects.items():
                 unknown[number] = unknown[number] & columns.foreign(each)
         return any(unknown.values())
@@ -281,9 +292,8 @@ class _Files:
         number = sum(each.num_files for each in self._unreadable) + len(unknown)
         size = sum(each.size_in_bytes for each in self._unreadable)
         text = "Restore, repair or delete these files by hand, because no statement does it"
-        examples = _examples(self._unreadable, *unknown)
-        row = DroppedPlace("unreadable", number, size, number)
-        yield _row(row, dropped.BY_HAND, f"{text}{examples}.", None)
+        text += f"{_examples(self._unreadable, *unknown)}."
+        yield self._row("unreadable", number, size, number, dropped.BY_HAND, text)
 
     def _place(
         self,
@@ -294,23 +304,31 @@ class _Files:
         statement: str,
         earliest: int | None = None,
     ) -> DroppedPlace:
+        number = sum(each.num_files for each in left)
+        size = sum(each.size_in_bytes for each in left)
+        num_listed = sum(each.num_files for each in listed)
+        row = self._row(place, number, size, num_listed, step, statement, earliest)
         paths = {path for each in left for path in self._foreign[id(each)]}
-        return _row(
-            DroppedPlace(
-                place,
-                sum(each.num_files for each in left),
-                sum(each.size_in_bytes for each in left),
-                sum(each.num_files for each in listed),
-                tuple(sorted(quoted(path) for path in paths if not _inside(path, paths))),
-            ),
-            step,
-            statement,
-            self._later(earliest),
-        )
+        shown = sorted(quoted(path) for path in paths if not is_below(path, paths))
+        return replace(row, paths=tuple(shown))
 
-    def _later(self, time: int | None) -> Any:
-        """Returns a time after now; None for now. The JVM makes timestamps of milliseconds."""
-        return time if time is not None and time > self._folder.now else None
+    def _row(
+        self,
+        place: str,
+        num_files: int,
+        size: int,
+        num_listed: int,
+        step: str,
+        statement: str,
+        earliest: int | None = None,
+    ) -> DroppedPlace:
+        """Returns a row with its step if something remains."""
+        row = DroppedPlace(place, num_files, size, num_listed)
+        if not num_files:
+            return row
+        # The JVM makes timestamps of milliseconds.
+        later: Any = earliest if earliest is not None and earliest > self._folder.now else None
+        return replace(row, step=step, statement=statement, earliest=later)
 
     def _rewriting(self) -> tuple[str, str]:
         """Returns the step for live files. PURGE compares the columns in footers only.
@@ -361,26 +379,17 @@ class _Files:
         if not folder.cleans_up_log:
             text += ", once delta.enableExpiredLogCleanup is true"
         files = folder.log_files if self._dirty else folder.older_log_files
-        since = folder.now if self._dirty else folder.cleanable_from
-        number = folder.tombstones if self._dirty else folder.older_tombstones
-        listed = folder.log_files.num_files
-        for row, counted_from in (
-            (DroppedPlace("log", files.num_files, files.size_in_bytes, listed), since),
-            (DroppedPlace("tombstones", number, 0, folder.tombstones), folder.now),
-        ):
-            at = -(-counted_from // _DAY) * _DAY + folder.log_retention
-            yield _row(row, dropped.LOG_CLEANUP, f"{text}.", self._later(at))
+        tombstones = folder.tombstones if self._dirty else folder.older_tombstones
+        listed = folder.log_files.num_files, folder.tombstones
+        since = (folder.now if self._dirty else folder.cleanable_from), folder.now
+        at, tombstones_at = (-(-each // _DAY) * _DAY + folder.log_retention for each in since)
+        step = dropped.LOG_CLEANUP, f"{text}."
+        yield self._row("log", files.num_files, files.size_in_bytes, listed[0], *step, at)
+        yield self._row("tombstones", tombstones, 0, listed[1], *step, tombstones_at)
 
     @property
     def _newest(self) -> State:
         return self._found[-1]
-
-
-def _row(row: DroppedPlace, step: str, statement: str, earliest: Any) -> DroppedPlace:
-    """Returns a row with its step if something remains."""
-    if not row.num_files:
-        return row
-    return replace(row, step=step, statement=statement, earliest=earliest)
 
 
 def _examples(files: Sequence[FileGroup], *others: str) -> str:
@@ -388,5 +397,61 @@ def _examples(files: Sequence[FileGroup], *others: str) -> str:
     return f" ({', '.join(names[:_SHOWN])}{', ..' if len(names) > _SHOWN else ''})"
 
 
-def _inside(path: Path, paths: set[Path]) -> bool:
-    return any(path[:length] in paths for length in range(1, len(path)))
+class FileColumns:
+    """The columns that the files of a version may contain.
+
+    Args:
+        state: The version's protocol and metadata.
+        known: The names that files of any known version may contain.
+    """
+
+    def __init__(self, state: State, known: KnownNames) -> None:
+        self._by_id = state.mode == MODE_ID
+        self._known = known
+        self._types: dict[Path, DataType | str] = {}
+        self._ids: dict[Path, int | None] = {}
+        self._path_of: dict[int, Path] = {}
+        for column in state.columns:
+            path = state.name_in_files(column)
+            id = column.known_id if state.is_mapped else None
+            self._ids[path] = id
+            if id is not None:
+                self._path_of[id] = path
+            self._types.update(inner_types(path, column.field["type"]))
+        self._partitions = {state.name_in_files(each)[0] for each in state.partition_columns}
+
+    def foreign(self, files: FileGroup) -> set[Path]:
+        """Returns the paths in footers, in folders `name=value` and in the log without a column.
+
+        In mode id a column is found by its field id. In other modes the path decides, and if both
+        sides have an id, it has to be the same: a column of the name may have been dropped.
+        """
+        found = self.foreign_folders(files)
+        # The path in the schema of each path in the file.
+        places: dict[Path, Path] = {}
+        for column in files.columns or ():
+            path = lower(column.path)
+            place = self._place(path, column.field_id, places.get(path[:-1], path[:-1]))
+            if place is not None:
+                places[path] = place
+            elif not self._known.is_only_internal(path):
+                found.add(path)
+        return found
+
+    def foreign_folders(self, files: FileGroup) -> set[Path]:
+        """Returns the names in folders and partition values that are no partition columns."""
+        names = lower((*files.folders, *files.partition_columns))
+        return {(name,) for name in names if name not in self._partitions}
+
+    def _place(self, path: Path, id: int | None, above: Path) -> Path | None:
+        if self._by_id and id in self._path_of:
+            return self._path_of[id]
+        place = (*above, path[-1])
+        if self._types.get(above) == _VARIANT:
+            return above
+        if place not in self._types:
+            return None
+        known = self._ids.get(place)
+        if self._by_id:
+            return place if place not in self._ids and path[-1] in INNER else None
+        return place if None in (id, known) or id == known else None

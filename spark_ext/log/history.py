@@ -251,6 +251,10 @@ class KnownNames:
         name = path[0].lower()
         return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
+    def is_only_internal(self, path: Path) -> bool:
+        """Returns whether a path in lower case is internal, and no known column has its name."""
+        return path[0] not in self._named and self.is_internal(path)
+
     def type_of(self, id: int) -> DataType | str | None:
         """Returns the type of a present or dropped column; None for any other id."""
         return self._present_ids.get(id) or self._former_ids.get(id)
@@ -292,6 +296,10 @@ class KnownNames:
     @cached_property
     def _former_ids(self) -> dict[int, DataType | str | None]:
         return _types_by_id(state for state in self._states_with_dropped if state.is_mapped)
+
+    @cached_property
+    def _named(self) -> set[str]:
+        return {path[0] for state in self.states for path in state.names_in_files}
 
     @cached_property
     def _internal(self) -> frozenset[str]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from spark_ext.erasure.file_columns import FileColumns, internal_names
-from spark_ext.erasure.find import column_verdict
+from spark_ext.erasure.find import FileColumns, column_verdict
 from spark_ext.erasure.moment import ErasureStart, erasure_start
 from spark_ext.log.actions import (
     LIVE,
@@ -20,6 +19,7 @@ from spark_ext.log.actions import (
     TableFolder,
     TableLog,
 )
+from spark_ext.log.history import KnownNames
 from spark_ext.log.replay import states
 from spark_ext.model.dropped import Asked, CheckedTable, ColumnVerdict, LiveColumn
 from spark_ext.model.metadata import FileCount
@@ -255,6 +255,6 @@ class TestFileColumns:
         }
         found = states(log(("CREATE TABLE", table(columns, mode, "true"))))
 
-        paths = FileColumns(found[-1], internal_names(found)).foreign(file)
+        paths = FileColumns(found[-1], KnownNames(found)).foreign(file)
 
         assert sorted(".".join(path) for path in paths) == foreign
