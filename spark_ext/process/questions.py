@@ -15,7 +15,7 @@ from spark_ext.process.messages import changed_metadata, parse, render, render_e
 from spark_ext.removal.copy_plan import copy_plan, purge_plan
 from spark_ext.removal.reasons import is_free
 from spark_ext.rules import next_metadata
-from spark_ext.rules.name_warning import name_warning
+from spark_ext.rules.names import name_warning
 
 
 def ask(question: str, request: str) -> str:

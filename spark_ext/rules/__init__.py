@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import Protocol
 
 from spark_ext.model.metadata import CommitContext, TableMetadata
-from spark_ext.rules.keep_column_ids import keep_column_ids
-from spark_ext.rules.keep_max_column_id import keep_max_column_id
-from spark_ext.rules.name_columns import name_columns
-from spark_ext.rules.record_usage import record_usage
-from spark_ext.rules.refuse_flag_default import refuse_flag_default
-from spark_ext.rules.refuse_iceberg_compat_v1 import refuse_iceberg_compat_v1
-from spark_ext.rules.refuse_incomplete_removal import refuse_incomplete_removal
-from spark_ext.rules.start_tracking import start_tracking
+from spark_ext.rules.flag import record_usage, start_tracking
+from spark_ext.rules.ids import keep_column_ids, keep_max_column_id
+from spark_ext.rules.names import name_columns
+from spark_ext.rules.refusals import (
+    refuse_flag_default,
+    refuse_iceberg_compat_v1,
+    refuse_incomplete_removal,
+)
 
 __all__ = ["RULES", "MetadataRule", "next_metadata"]
 

@@ -11,6 +11,8 @@ from spark_ext.model.keys import (
     FEATURE_PREFIX,
     FEATURE_PROPERTY,
     HAS_DROPPED_OR_RENAMED,
+    ICEBERG_WRITER_COMPAT_V1_ENABLED,
+    ICEBERG_WRITER_COMPAT_V1_FEATURE,
     MAX_COLUMN_ID,
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
@@ -81,4 +83,17 @@ def arrives_mapped(commit: CommitContext) -> bool:
     return any(
         has_physical_name(field) or has_column_id(field)
         for _, field in walk(commit.proposed.schema)
+    )
+
+
+def demands_iceberg_names(new: TableMetadata, commit: CommitContext) -> bool:
+    """Returns whether a table requests IcebergWriterCompatV1 or has it."""
+    enabled = ICEBERG_WRITER_COMPAT_V1_ENABLED.lower()
+    return (
+        commit.protocol.has_writer_feature(ICEBERG_WRITER_COMPAT_V1_FEATURE)
+        or is_feature_requested(new.configuration, ICEBERG_WRITER_COMPAT_V1_FEATURE)
+        or any(
+            key.lower() == enabled and value.lower() == "true"
+            for key, value in new.configuration.items()
+        )
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spark_ext.process.questions import ask
-from spark_ext.rules.name_warning import name_warning
+from spark_ext.rules.names import name_warning
 from tests.unit.tables import table, wire, wire_protocol
 from tests.unit.test_cases import COMMIT
 

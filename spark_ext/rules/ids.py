@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An alignment of names keeps the column ids and the highest id that the table ever used."""
+"""An alignment of names keeps the column ids, and the highest column id never decreases."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from spark_ext.model.changes import (
     ids_of,
     with_former_ids,
 )
-from spark_ext.model.column_mapping import (
-    field_metadata,
-    is_mapped,
-    max_column_id,
-)
+from spark_ext.model.column_mapping import field_metadata, is_mapped, max_column_id
 from spark_ext.model.keys import ALIGNING, COLUMN_ID, MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.model.schema import Field, Path, map_fields
-from spark_ext.rules.situation import arrives_mapped
+from spark_ext.rules.situation import arrives_mapped, existed, is_tracked
 
 
 def keep_column_ids(
@@ -99,3 +95,30 @@ def _with_ids(path: Path, field: Field, former: FormerIds, unused: Iterator[int]
     if NESTED_COLUMN_IDS in metadata:
         metadata[NESTED_COLUMN_IDS] = {path: next(unused) for path in metadata[NESTED_COLUMN_IDS]}
     return {**field, "metadata": metadata}
+
+
+def keep_max_column_id(
+    *, old: TableMetadata, new: TableMetadata, commit: CommitContext
+) -> TableMetadata:
+    """Restores the old highest id if the commit has a lower highest id, or none.
+
+    Delta's own assignment does the same, except for RESTORE and CLONE. After such a commit, Delta
+    would assign the id of a dropped column again.
+
+    Source:
+        Protocol, "Writer Requirements for Column Mapping": `maxColumnId` "must increase
+        monotonically".
+
+    Example:
+        >>> old = table({"a": "1 a"}, "name", "true", {"delta.columnMapping.maxColumnId": "7"})
+        >>> new = table({"a": "1 a"}, "name", "true", {"delta.columnMapping.maxColumnId": "4"})
+        >>> max_column_id(keep_max_column_id(old=old, new=new, commit=commit(new)))
+        7
+    """
+    if not is_tracked(old, new, commit) or not existed(old):
+        return new
+    if not is_mapped(old) or not is_mapped(new) or MAX_COLUMN_ID not in old.configuration:
+        return new
+    if max_column_id(new) >= max_column_id(old):
+        return new
+    return new.with_property(MAX_COLUMN_ID, old.configuration[MAX_COLUMN_ID])
