@@ -345,17 +345,16 @@ def misleading_name(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
     if not newest.is_mapped or newest.metadata.schema is None:
         return
     versions: dict[tuple[object, object], int] = {}
-    lasting = _misleading_pairs(newest)
+    lasting = _misleading_ids(newest)
     for state in reversed(states):
-        lasting = lasting & _misleading_pairs(state) if lasting else lasting
+        lasting = lasting & _misleading_ids(state) if lasting else lasting
         versions |= dict.fromkeys(lasting, state.version)
-    ids = {column.path: column.known_id for column in newest.columns}
-    for path, other in misleading_names(newest.metadata.schema).items():
+    for column, other in misleading_names(newest.metadata.schema):
         yield Problem(
-            versions[ids[path], ids[other]],
-            f"Data files contain the column {as_code(other)} under the name of this column."
+            versions[column.known_id, other.known_id],
+            f"Data files contain the column {as_code(other.path)} under the name of this column."
             f" Nothing is damaged, and Delta reads both columns. {_MAY_MISREAD}",
-            path,
+            column.path,
         )
     text = (
         "contain another column, such as a dropped one, under the name of this column. Nothing is"
@@ -368,13 +367,12 @@ def misleading_name(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
         yield replace(_problem(log, group, text, path), remedy=remedy)
 
 
-def _misleading_pairs(state: State) -> set[tuple[object, object]]:
+def _misleading_ids(state: State) -> set[tuple[object, object]]:
     """Returns each misleading name as a pair of ids, which a further rename does not change."""
     if not state.is_mapped or state.metadata.schema is None:
         return set()
-    misleading = misleading_names(state.metadata.schema)
-    ids = {column.path: column.known_id for column in state.columns} if misleading else {}
-    return {(ids[column], ids[other]) for column, other in misleading.items()}
+    found = misleading_names(state.metadata.schema)
+    return {(column.known_id, other.known_id) for column, other in found}
 
 
 def _held_by_name(log: TableLog, newest: State) -> Iterator[tuple[Path, FileGroup]]:

@@ -12,7 +12,7 @@ from spark_ext.log.actions import LoggedMetadata, Summary, TableLog
 from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.metadata import Protocol
-from spark_ext.model.schema import CHILDREN, DataType, Schema, walk
+from spark_ext.model.schema import Schema, map_fields
 
 
 @check(
@@ -180,20 +180,16 @@ def _comparable(protocol: Protocol | None) -> Any:
     )
 
 
-def _columns(schema: Schema | None) -> Any:
-    return schema and [
-        (path, _type(field["type"]), field.get("nullable", True), field_metadata(field))
-        for path, field in walk(schema)
-    ]
-
-
-def _type(data_type: DataType | str) -> Any:
-    """Returns a type without the fields of structs, which the schema lists on their own."""
-    if isinstance(data_type, str):
-        return data_type
-    inner = [_type(data_type[key]) for key, _ in CHILDREN.get(data_type["type"], ())]
-    nullable = [data_type.get(key, True) for key in ("containsNull", "valueContainsNull")]
-    return data_type["type"], inner, nullable
+def _columns(schema: Schema | None) -> Schema | None:
+    # A writer may omit empty metadata, and that a column is nullable.
+    return schema and map_fields(
+        schema,
+        lambda _, field: {
+            **field,
+            "nullable": field.get("nullable", True),
+            "metadata": field_metadata(field),
+        },
+    )
 
 
 def _text(value: Any) -> str | None:

@@ -71,14 +71,6 @@ def column_history(log: TableLog) -> ColumnHistory:
     Returns:
         The history. If the log starts at a checkpoint, the version that added the columns there is
         not known.
-
-    Example:
-        >>> from spark_ext.log.actions import LoggedMetadata
-        >>> from spark_ext.model.metadata import Protocol
-        >>> schema = {"type": "struct", "fields": [{"name": "a", "type": "long"}]}
-        >>> created = Commit(0, protocol=Protocol(), metadata=LoggedMetadata(schema))
-        >>> column_history(TableLog("t", 0, (created,), first_commit=0)).columns
-        {('a',): ColumnVersions(added=0, renamed=None)}
     """
     # A schema that cannot be read is skipped.
     found = [state for state in states(log) if state.metadata.schema is not None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
+from spark_ext.log.actions import Commit, LoggedMetadata, TableLog
 from spark_ext.model.column_mapping import Column, columns_of
 from spark_ext.model.keys import (
     CLONE,
@@ -32,8 +32,6 @@ class State:
         version: The first version with this protocol and metadata.
         commit: The commit of that version. None if log cleanup deleted the commit, and a checkpoint
             contains the state.
-        protocol: The protocol.
-        metadata: The metadata.
     """
 
     version: int
@@ -144,14 +142,11 @@ def states(log: TableLog) -> tuple[State, ...]:
         The states. Empty if the log has neither version 0 nor such a checkpoint.
     """
     start = None if log.first_commit == 0 else _oldest_checkpoint(log)
-    if start is not None and start.protocol is not None and start.metadata is not None:
-        found = [State(start.version, None, start.protocol, start.metadata)]
-    elif log.first_commit == 0:
-        found = []
-    else:
+    if start is None and log.first_commit != 0:
         return ()
-    protocol = found[0].protocol if found else None
-    metadata = found[0].metadata if found else None
+    found = [] if start is None else [start]
+    protocol = None if start is None else start.protocol
+    metadata = None if start is None else start.metadata
     for commit in log.commits:
         if found and commit.version <= found[-1].version:
             continue
@@ -172,15 +167,13 @@ def since(states: Sequence[State], holds: Callable[[State], bool]) -> int | None
     return version
 
 
-def _oldest_checkpoint(log: TableLog) -> Summary | None:
+def _oldest_checkpoint(log: TableLog) -> State | None:
     """Returns the oldest checkpoint with both actions after which the log lacks no commit."""
     first_commit = log.last_version + 1 if log.first_commit is None else log.first_commit
     complete = (
-        summary
-        for summary in log.summaries
-        if summary.first_version is None
-        and summary.version >= first_commit - 1
-        and summary.protocol is not None
-        and summary.metadata is not None
+        State(each.version, None, each.protocol, each.metadata)
+        for each in log.summaries
+        if each.first_version is None and each.version >= first_commit - 1
+        if each.protocol is not None and each.metadata is not None
     )
-    return min(complete, key=lambda summary: summary.version, default=None)
+    return min(complete, key=lambda state: state.version, default=None)

@@ -44,15 +44,6 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
     Source:
         Delta 4.4.0, DeltaColumnMapping.scala, `isDropColumnOperation`, `collectDroppedColumns`,
         `collectRenamedColumns`, which compare physical paths only.
-
-    Example:
-        >>> def schema(**ids):
-        ...     fields = [
-        ...         {"name": name, "type": "long", "metadata": {"delta.columnMapping.id": i,
-        ...          "delta.columnMapping.physicalName": f"col-{i}"}} for name, i in ids.items()]
-        ...     return {"type": "struct", "fields": fields}
-        >>> column_changes(schema(a=1, b=2), schema(a=1, c=2, d=3)).renamed
-        ((('b',), ('c',)),)
     """
     old, new = differing(old, new)
     after = {_identity(column): column for column in columns_of(new) if has_column_id(column.field)}
@@ -90,7 +81,7 @@ def _identity(column: Column) -> tuple[int, Path]:
     return identity(column_id(column.field), column.physical_path)
 
 
-def misleading_names(schema: Schema) -> Mapping[Path, Path]:
+def misleading_names(schema: Schema) -> list[tuple[Column, Column]]:
     """Returns the columns whose logical name is another column's physical name in the same struct.
 
     Delta finds columns by physical names or ids, and reads the right columns. A reader that looks
@@ -100,23 +91,24 @@ def misleading_names(schema: Schema) -> Mapping[Path, Path]:
         schema: The schema of a mapped table.
 
     Returns:
-        For the path of each such column, the path of the other column. Letter case is ignored, as
-        readers of Parquet do.
+        Pairs of such a column and the other column. Letter case is ignored, as readers of Parquet
+        do.
 
     Example:
-        >>> misleading_names(table({"town": "1 city", "city": "2 col-5d2c"}, "name").schema)
-        {('city',): ('town',)}
+        >>> found = misleading_names(table({"town": "1 city", "city": "2 col-5d2c"}, "name").schema)
+        >>> [(column.path, other.path) for column, other in found]
+        [(('city',), ('town',))]
     """
-    by_physical_path: dict[Path, Path] = {}
-    looked_for: dict[Path, Path] = {}
-    for path, physical_path, field in columns_of(schema):
-        by_physical_path.setdefault(lower(physical_path), path)
-        looked_for[path] = lower((*physical_path[:-1], field["name"]))
-    return {
-        path: found
-        for path, name in looked_for.items()
-        if (found := by_physical_path.get(name)) is not None and found != path
-    }
+    columns = columns_of(schema)
+    by_name: dict[Path, Column] = {}
+    for column in columns:
+        by_name.setdefault(lower(column.physical_path), column)
+    others = (by_name.get(lower((*each.physical_path[:-1], each.path[-1]))) for each in columns)
+    return [
+        (column, other)
+        for column, other in zip(columns, others, strict=True)
+        if other is not None and other.path != column.path
+    ]
 
 
 @dataclass(frozen=True)

@@ -179,10 +179,6 @@ class ColumnChange:
     They are None for a column of the oldest known version if the log is not whole.
 
     Args:
-        version: The version of the table.
-        timestamp: The time of the version in the time zone of this process.
-        operation: The operation as in DESCRIBE HISTORY.
-        user_name: The name or the id of the user.
         change: `add`, `drop` or `rename`. A status has no `add`.
         id: The column id; None if the column has none.
         old_name: The path before the change, quoted for SQL; None for an added column.

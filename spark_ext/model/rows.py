@@ -32,13 +32,7 @@ _SQL_TYPES = {
 
 
 def as_row(value: DataclassInstance) -> dict[str, Any]:
-    """Returns a dataclass as an object of its columns; inner dataclasses remain.
-
-    Example:
-        >>> from spark_ext.model.metadata import FileCount
-        >>> as_row(FileCount(num_files=2, size_in_bytes=10))
-        {'numFiles': 2, 'sizeInBytes': 10}
-    """
+    """Returns a dataclass as an object of its columns; inner dataclasses remain."""
     return _writer(type(value))(value)
 
 
@@ -75,13 +69,7 @@ def json_lines(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 @cache
 def ddl(row: type) -> str:
-    """Returns the columns of a dataclass as DDL.
-
-    Example:
-        >>> from spark_ext.model.metadata import FileCount
-        >>> ddl(FileCount)
-        '`numFiles` BIGINT, `sizeInBytes` BIGINT'
-    """
+    """Returns the columns of a dataclass as DDL."""
     return ", ".join(f"`{column}` {_sql_type(hint)}" for column, hint in _hints(row))
 
 

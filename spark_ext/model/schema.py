@@ -303,34 +303,30 @@ class NamePattern:
             True
         """
         folded = tuple(map(_folded, path))
-        return any(map(self._matches_end, _ends(folded))) or self._matches_below_table(folded)
+        for end in _ends(folded):
+            names = [".".join(end), quoted(end)]
+            if any(_matches(name, wanted) for name in names for wanted in self._texts):
+                return True
+            # Only the whole path may follow the last parts of the table's name.
+            tables = self._tables if end[0] == folded[0] else [()]
+            if any(_match((*table, *end), self._parts) for table in tables):
+                return True
+        return False
 
     @cached_property
     def _texts(self) -> frozenset[str]:
         return frozenset((_folded(self.text), _folded(self.text.strip())))
 
     @cached_property
-    def _parts(self) -> tuple[str, ...]:
+    def _parts(self) -> Path:
         text = _DOT.sub(lambda found: found[1] or ".", self.text.strip())
         return tuple(map(_folded, path_of(text)))
 
     @cached_property
-    def _of_table(self) -> tuple[str, ...]:
-        return tuple(map(_folded, self.table))
-
-    def _matches_end(self, end: Path) -> bool:
-        names = (".".join(end), quoted(end))
-        if any(_matches(name, wanted) for name in names for wanted in self._texts):
-            return True
-        return _match(end, self._parts)
-
-    def _matches_below_table(self, path: Path) -> bool:
-        for whole in _ends(path):
-            above = self._parts[: -len(whole)]
-            is_whole = whole[0] == path[0] and above and len(above) <= len(self._of_table)
-            if is_whole and _match((*self._of_table[-len(above) :], *whole), self._parts):
-                return True
-        return False
+    def _tables(self) -> list[Path]:
+        """Returns the last parts of the table's name, of any number."""
+        folded = tuple(map(_folded, self.table))
+        return [folded[start:] for start in range(len(folded) + 1)]
 
 
 def _ends(path: Path) -> Iterator[Path]:

@@ -201,7 +201,8 @@ def _mapped_columns(asked: TableQuestion) -> Iterator[MappedColumn]:
     if table is None:
         raise MalformedMessageError(path="$.metadata", problem="is null")
     known = column_history(asked.log).columns
-    others = misleading_names(table.schema) if is_mapped(table) else {}
+    misleading = misleading_names(table.schema) if is_mapped(table) else []
+    others = {column.path: other.path for column, other in misleading}
     for path, field in walk(table.schema):
         versions = known.get(path, _UNKNOWN)
         yield MappedColumn(

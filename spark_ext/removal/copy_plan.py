@@ -75,10 +75,6 @@ def purge_plan(table: TableMetadata) -> ColumnPlan:
 
     Source:
         Delta 4.4.0, ReorgTableHelper.scala, `fileHasExtraColumns`.
-
-    Example:
-        >>> purge_plan(table({"fare": "1 col-3f2a"}, "name", "true"))["columns"]
-        [{'id': 1, 'name': 'col-3f2a', 'newName': 'col-3f2a', 'type': None}]
     """
     is_enabled = table.configuration.get(ROW_TRACKING_ENABLED, "").lower() == "true"
     kept = ROW_TRACKING_COLUMNS if is_enabled else ()

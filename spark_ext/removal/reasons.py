@@ -112,10 +112,6 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Reason
     Source:
         RFC, introduction: "it simply suffices to change the mode to none"; Protocol, "Reader
         Requirements for Column Mapping".
-
-    Example:
-        >>> rewrite_reasons(table=table({"a": "1 a"}, "name", "false"), protocol=protocol())
-        ()
     """
     if not protocol.has_writer_feature(FEATURE_NAME):
         return (Reason(NOT_TRACKED),)
@@ -133,10 +129,6 @@ def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
 
     Raises:
         ReservedColumnNameError: USAGE_TRACKING_RESERVED_COLUMN_NAME, even if files need changes.
-
-    Example:
-        >>> is_free(table=table({"b": "1 a"}, "name", "true"), protocol=protocol())
-        False
     """
     for column, name in reserved_columns(table):
         raise ReservedColumnNameError(column=column, name=name)

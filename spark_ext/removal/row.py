@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from spark_ext.model.changes import aligning_mode
 from spark_ext.model.column_mapping import mode_of, physical_name
@@ -119,11 +120,6 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
 
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
-
-    Example:
-        >>> facts = TableFacts(table({"a": "1 a"}, "name", "false"), protocol(), "db.t")
-        >>> surveyed(facts).unmapped
-        'METADATA'
     """
     metadata = facts.table
     tracked = facts.protocol.has_writer_feature(FEATURE_NAME)
@@ -239,35 +235,25 @@ class SurveySums:
 
 
 def sums(tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int = 0) -> SurveySums:
-    """Returns the sums of these tables.
-
-    Example:
-        >>> sums([SurveyedTable("db.t", error="DELTA_MISSING_DELTA_TABLE")]).errors
-        (ErrorSum(error='DELTA_MISSING_DELTA_TABLE', num_tables=1),)
-    """
-    costs = (_cost(tables, stage, cost) for stage in STAGES for cost in _COSTS)
+    """Returns the sums of these tables."""
+    costs = []
+    for stage, cost in product(STAGES, _COSTS):
+        found = [table for table in tables if getattr(table, stage) == cost]
+        if found:
+            costs.append(CostSum(stage, cost, len(found), *_files(found)))
+    blocked_by = Counter(
+        about for table in tables for about in dict.fromkeys(map(_about, table.blocked_by))
+    )
+    errors = Counter(table.error for table in tables if table.error is not None)
     return SurveySums(
-        num_tables=len(tables),
-        num_files=_files(tables),
-        size_in_bytes=_bytes(tables),
-        costs=tuple(found for found in costs if found.num_tables),
-        blocked_by=obstacles(tables),
-        errors=tuple(
-            ErrorSum(error, number)
-            for error, number in Counter(table.error for table in tables).most_common()
-            if error is not None
-        ),
+        len(tables),
+        *_files(tables),
+        costs=tuple(costs),
+        blocked_by=tuple(ObstacleSum(*of, number) for of, number in blocked_by.most_common()),
+        errors=tuple(ErrorSum(error, number) for error, number in errors.most_common()),
         num_views=num_views,
         num_others=num_others,
     )
-
-
-def obstacles(tables: Iterable[SurveyedTable]) -> tuple[ObstacleSum, ...]:
-    """Returns the blocking reasons of these tables, most frequent first."""
-    numbers = Counter(
-        about for table in tables for about in dict.fromkeys(map(_about, table.blocked_by))
-    )
-    return tuple(ObstacleSum(*about, number) for about, number in numbers.most_common())
 
 
 def _about(obstacle: Obstacle) -> tuple[str, str, str | None]:
@@ -276,14 +262,8 @@ def _about(obstacle: Obstacle) -> tuple[str, str, str | None]:
     return obstacle.stage, obstacle.reason, feature
 
 
-def _cost(tables: Sequence[SurveyedTable], stage: str, cost: str) -> CostSum:
-    costly = [table for table in tables if getattr(table, stage) == cost]
-    return CostSum(stage, cost, len(costly), _files(costly), _bytes(costly))
-
-
-def _files(tables: Iterable[SurveyedTable]) -> int:
-    return sum(table.num_files or 0 for table in tables)
-
-
-def _bytes(tables: Iterable[SurveyedTable]) -> int:
-    return sum(table.size_in_bytes or 0 for table in tables)
+def _files(tables: Iterable[SurveyedTable]) -> tuple[int, int]:
+    return (
+        sum(table.num_files or 0 for table in tables),
+        sum(table.size_in_bytes or 0 for table in tables),
+    )

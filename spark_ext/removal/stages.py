@@ -113,12 +113,6 @@ def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
     Source:
         Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;
         RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`.
-
-    Example:
-        >>> from spark_ext.model.metadata import TableMetadata
-        >>> plain = TableFacts(TableMetadata(), Protocol(1, 2), "db.t", FileCount(1))
-        >>> [stage.reached for stage in stages(plain)]
-        [True, True, True]
     """
     steps: list[RemovalStage] = []
     blocked: str | None = None

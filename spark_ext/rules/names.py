@@ -139,12 +139,8 @@ def _in_words(column: Path, other: Path) -> str:
 
 def _by_ids(metadata: TableMetadata) -> Mapping[_Ids, tuple[Path, Path]]:
     """Returns both paths by both ids, which a further rename does not change."""
-    misleading = misleading_names(metadata.schema)
-    if not misleading:
-        return {}
-    ids = {path: column_id(f) for path, f in walk(metadata.schema) if has_column_id(f)}
     return {
-        (ids[column], ids[other]): (column, other)
-        for column, other in misleading.items()
-        if column in ids and other in ids
+        (column_id(column.field), column_id(other.field)): (column.path, other.path)
+        for column, other in misleading_names(metadata.schema)
+        if has_column_id(column.field) and has_column_id(other.field)
     }

@@ -15,7 +15,7 @@ from spark_ext.model.keys import COLUMN_ID, PHYSICAL_NAME
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import map_fields, walk
 from spark_ext.process.questions import ask
-from spark_ext.removal.copy_plan import copy_plan
+from spark_ext.removal.copy_plan import copy_plan, purge_plan
 from tests.unit.strategies import deep_schemas, tables
 from tests.unit.tables import table, wire, wire_protocol
 
@@ -270,3 +270,15 @@ def answer(metadata: TableMetadata) -> Any:
 @given(tables(("name", "id")))
 def test_answer_contains_the_plan(metadata: TableMetadata) -> None:
     assert of_the_answer(metadata) == copy_plan(metadata)
+
+
+@pytest.mark.parametrize(("enabled", "kept"), [("true", ["_rid"]), ("false", [])])
+def test_purge_keeps_physical_names_and_columns_of_enabled_row_tracking(
+    enabled: str, kept: list[str]
+) -> None:
+    properties = {ROW_ID: "_rid", "delta.enableRowTracking": enabled}
+
+    plan = purge_plan(table({"fare": "1 col-3f2a"}, "name", "true", properties))
+
+    assert plan["columns"] == [column(1, "col-3f2a", "col-3f2a")]
+    assert (plan["kept"], plan["keepsIds"]) == (kept, True)
