@@ -27,7 +27,7 @@ from spark_ext.log.history import DROP, KnownNames, column_history, difference
 from spark_ext.log.replay import State, states
 from spark_ext.model import dropped
 from spark_ext.model.column_mapping import Column
-from spark_ext.model.dropped import Asked, ColumnVerdict, DroppedPlace, LiveColumn
+from spark_ext.model.dropped import Asked, CheckedTable, ColumnVerdict, DroppedPlace, LiveColumn
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.schema import (
     INNER,
@@ -57,19 +57,19 @@ def column_verdict(folder: TableFolder) -> ColumnVerdict:
     files = _Files(folder, found)
     asked, log = folder.asked or Asked(), folder.log
     checked = asked.checked
-    if checked is not None and not continues(log, checked):
-        checked = None
+    if checked is None or not continues(log, checked):
+        checked = CheckedTable(table_id=None, version=-1)
     pattern = None if asked.column is None else NamePattern(asked.column, path_of(folder.name))
     live = () if pattern is None else tuple(_live(found, pattern, checked))
     named = () if pattern is None else tuple(_named(found, pattern, live, checked))
     # A clone or a converted folder may have columns that no schema of the log has.
     is_whole = found[0].version == 0 and not any(each.may_add_foreign_files for each in found)
-    is_known = pattern is None or is_whole or (checked is not None and checked.known)
+    is_known = pattern is None or is_whole or checked.known
     if pattern is None:
         had = any(event.change == DROP for event in column_history(log).events)
     else:
         had = bool(named)
-    had = had or (checked is not None and checked.had)
+    had = had or checked.had
     newest = found[-1]
     reason = None
     if live:
@@ -121,7 +121,7 @@ def _matches(column: Column, pattern: NamePattern) -> bool:
 
 
 def _live(
-    found: Sequence[State], pattern: NamePattern, checked: dropped.CheckedTable | None
+    found: Sequence[State], pattern: NamePattern, checked: CheckedTable
 ) -> Iterator[LiveColumn]:
     """Yields the columns of the newest version that have, or had, the name.
 
@@ -129,12 +129,9 @@ def _live(
     back with its id and physical path; after a removal, another column may have the id.
     """
     former = _former_paths(found)
-    known = () if checked is None else checked.live
-    ids = {each.id for each in known} - {None}
-    paths = {path for each in known for path in (each.path, each.physical_path)}
-    identities = (
-        () if checked is None else {(each.id, each.physical_path) for each in checked.named}
-    )
+    ids = {each.id for each in checked.live} - {None}
+    paths = {path for each in checked.live for path in (each.path, each.physical_path)}
+    identities = {(each.id, each.physical_path) for each in checked.named}
     for column in found[-1].columns:
         one = _row_of(column)
         if (
@@ -151,10 +148,9 @@ def _named(
     found: Sequence[State],
     pattern: NamePattern,
     live: Sequence[LiveColumn],
-    checked: dropped.CheckedTable | None,
+    checked: CheckedTable,
 ) -> Iterator[LiveColumn]:
     """Yields every known column that has, or had, the name, each once."""
-    known = () if checked is None else (*checked.live, *checked.named)
     # Versions of a wide table share most of their columns.
     columns = {
         (each.path, each.physical_path, each.known_id): each
@@ -162,7 +158,7 @@ def _named(
         for each in state.columns
     }
     matching = (_row_of(column) for column in columns.values() if _matches(column, pattern))
-    yield from dict.fromkeys((*live, *known, *matching))
+    yield from dict.fromkeys((*live, *checked.live, *checked.named, *matching))
 
 
 def _row_of(column: Column) -> LiveColumn:

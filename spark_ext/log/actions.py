@@ -56,20 +56,16 @@ class Commit:
 
     Args:
         time: In milliseconds since the epoch, as DESCRIBE HISTORY shows it.
-        operation: The operation in `commitInfo`; the writer may omit it, `user` and `engine`.
+        operation: The operation in `commitInfo`; the writer may omit it and `user`.
         user: The `userName` in `commitInfo`, else the `userId`.
-        engine: The `engineInfo` in `commitInfo`.
-        parameters: The `operationParameters` in `commitInfo`.
     """
 
     version: int
     time: int | None = None
     operation: str | None = None
     user: str | None = None
-    engine: str | None = None
     protocol: Protocol | None = None
     metadata: LoggedMetadata | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of_message(cls, version: int, time: int | None, actions: Iterable[Action]) -> Commit:
@@ -78,16 +74,13 @@ class Commit:
         info = found.get("commitInfo", {})
         # Protocol, "In-Commit Timestamps": this is the time of the commit, if there is one.
         own_time = info.get("inCommitTimestamp")
-        parameters = info.get("operationParameters")
         return cls(
             version=version,
             time=time if own_time is None else own_time,
             operation=info.get("operation"),
             user=info.get("userName") or info.get("userId"),
-            engine=info.get("engineInfo"),
             protocol=protocol(found.get("protocol")),
             metadata=metadata(found.get("metaData")),
-            parameters=parameters if isinstance(parameters, dict) else {},
         )
 
 

@@ -131,7 +131,12 @@ def difference(before: State | None, after: State) -> Difference:
     # The commits of a wide table change few columns: only those are compared.
     old, new = differing(_schema(before), _schema(after))
     both_mapped = before is not None and before.is_mapped and after.is_mapped
-    key = _mapped_key if both_mapped else _named_key
+
+    def key(column: Column) -> object:
+        if not both_mapped:
+            return column.path
+        return None if column.known_id is None else identity(column.known_id, column.physical_path)
+
     new_columns = columns_of(new)
     remaining = {key(column): column for column in new_columns}
     remaining.pop(None, None)
@@ -150,15 +155,6 @@ def difference(before: State | None, after: State) -> Difference:
 
 def _schema(state: State | None) -> Schema:
     return EMPTY_SCHEMA if state is None else state.metadata.schema or EMPTY_SCHEMA
-
-
-def _mapped_key(column: Column) -> tuple[int, Path] | None:
-    id = column.known_id
-    return None if id is None else identity(id, column.physical_path)
-
-
-def _named_key(column: Column) -> Path:
-    return column.path
 
 
 def status(log: TableLog) -> StatusRow:
