@@ -146,6 +146,8 @@ public final class DataFile {
       return copy.isKept() ? new Outcome(Way.KEPT, size, null) : use.of(copy);
     } catch (NotCopyableException notCopyable) {
       return new Outcome(Way.TO_REWRITE, size, notCopyable.getMessage());
+    } catch (UnknownStorageException ofTarget) {
+      throw ofTarget;
     } catch (UnreadableFileException unreadable) {
       return new Outcome(Way.UNREADABLE, size, unreadable.getMessage());
     }
@@ -161,5 +163,38 @@ public final class DataFile {
       storages.remove(target, stream, failed);
       throw failed;
     }
+  }
+
+  /**
+   * A file that is copied to an upload of the same store, which copies ranges without a download.
+   */
+  private static final class S3File extends InputFile.ReadAhead {
+    private final S3Object object;
+
+    S3File(S3Object object) {
+      super(object.size());
+      this.object = object;
+    }
+
+    @Override
+    void fetch(long from, byte[] target) throws IOException {
+      object.read(from, target);
+    }
+
+    /** Sends bytes that are in memory. The store copies all others. */
+    @Override
+    public void copy(long start, long length, OutputStream target, Runnable checkpoint)
+        throws IOException {
+      if (isFetched(start, length)) {
+        byte[] bytes = new byte[(int) length];
+        read(start, bytes);
+        target.write(bytes);
+      } else {
+        ((S3Upload) target).copy(start, length);
+      }
+    }
+
+    @Override
+    public void close() {}
   }
 }

@@ -21,7 +21,7 @@ import org.apache.hadoop.util.functional.FutureIO;
  *
  * <p>Source: Hadoop, fsdatainputstreambuilder.md; AnalyticsStream.java.
  */
-final class HadoopFile extends ReadAheadFile {
+final class HadoopFile extends InputFile.ReadAhead {
   private static final int PIECE = 1 << 20;
 
   /**

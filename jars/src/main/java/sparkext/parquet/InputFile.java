@@ -41,4 +41,48 @@ interface InputFile extends Closeable {
     @Override
     public void close() {}
   }
+
+  /**
+   * A file whose storage answers each read by a request. A read also fetches the bytes that are
+   * likely to be read next: a footer precedes its length, and page indexes follow each other.
+   */
+  abstract class ReadAhead implements InputFile {
+    private static final int LENGTH = 128 << 10;
+
+    private final long size;
+    private long start;
+    private byte[] bytes = {};
+
+    /**
+     * @param size of the file according to the log
+     */
+    ReadAhead(long size) {
+      this.size = size;
+    }
+
+    /** Fills an array by one request. */
+    abstract void fetch(long from, byte[] target) throws IOException;
+
+    final long size() {
+      return size;
+    }
+
+    @Override
+    public final void read(long from, byte[] target) throws IOException {
+      if (!isFetched(from, target.length)) {
+        int length = (int) Math.max(target.length, Math.min(LENGTH, size));
+        long first = Math.max(0, Math.min(from, size - length));
+        byte[] fetched = new byte[length];
+        fetch(first, fetched);
+        start = first;
+        bytes = fetched;
+      }
+      System.arraycopy(bytes, (int) (from - start), target, 0, target.length);
+    }
+
+    /** Returns whether a range is in memory. */
+    final boolean isFetched(long from, long length) {
+      return from >= start && from + length <= start + bytes.length;
+    }
+  }
 }

@@ -52,8 +52,6 @@ public record StoredVector(String file, int offset, int size) implements Seriali
             "it has " + stored + " bytes, and the log says that it has " + size);
       }
       return readRest(source, offset, size);
-    } catch (UnknownStorageException unknown) {
-      throw new UnreadableFileException(unknown.getMessage());
     }
   }
 
@@ -66,17 +64,8 @@ public record StoredVector(String file, int offset, int size) implements Seriali
    */
   public static void requireNothingElse(Configuration configuration, Path file, Long known)
       throws IOException {
-    try {
-      Storages storages = new Storages(configuration);
-      requireNothingElse(
-          storages, file, known == null ? storages.of(file).getFileStatus(file).getLen() : known);
-    } catch (UnknownStorageException unknown) {
-      throw new UnreadableFileException(unknown.getMessage());
-    }
-  }
-
-  private static void requireNothingElse(Storages storages, Path file, long length)
-      throws IOException {
+    Storages storages = new Storages(configuration);
+    long length = known == null ? storages.of(file).getFileStatus(file).getLen() : known;
     if (length < FIRST) {
       throw notOfVectors();
     }

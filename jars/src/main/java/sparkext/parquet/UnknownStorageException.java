@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.IOException;
-
 /** Thrown if this JVM has no file system class for a path, or the class fails to start. */
-final class UnknownStorageException extends IOException {
+final class UnknownStorageException extends UnreadableFileException {
   private static final long serialVersionUID = 1L;
 
   UnknownStorageException(Throwable cause) {

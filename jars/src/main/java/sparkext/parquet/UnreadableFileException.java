@@ -14,7 +14,7 @@ public class UnreadableFileException extends IOException {
   /**
    * @param cause keeps Thrift's message, which may be as long as a footer and contain its values
    */
-  UnreadableFileException(String reason, Exception cause) {
+  UnreadableFileException(String reason, Throwable cause) {
     super(reason, cause);
   }
 
