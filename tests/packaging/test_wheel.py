@@ -236,19 +236,23 @@ def test_jar_contains_the_licences_of_shaded_libraries() -> None:
             jar.read(f"META-INF/{name}").decode() for name in ("LICENSE", "NOTICE", "licenses/ASM")
         )
 
-    shaded = "sparkext/shaded/bytebuddy/"
+    shaded = "sparkext/shaded/"
     sources = CHECKOUT / "jars" / "src" / "main" / "java"
     ours = {
         path.relative_to(sources).with_suffix("").as_posix() for path in sources.rglob("*.java")
     }
     classes = {re.split(r"[$.]", name)[0] for name in names if name.endswith(".class")}
     assert {name for name in classes - ours if not name.startswith(shaded)} == set()
-    assert f"{shaded}ByteBuddy.class" in names
-    assert f"{shaded}agent/ByteBuddyAgent.class" in names
-    assert f"{shaded}jar/asm/ClassReader.class" in names
+    assert {name.split("/")[2] for name in classes - ours} == {"bytebuddy", "parquet", "thrift"}
+    assert f"{shaded}bytebuddy/ByteBuddy.class" in names
+    assert f"{shaded}bytebuddy/agent/ByteBuddyAgent.class" in names
+    assert f"{shaded}bytebuddy/jar/asm/ClassReader.class" in names
+    assert f"{shaded}parquet/FileMetaData.class" in names
+    assert f"{shaded}thrift/protocol/TCompactProtocol.class" in names
     assert apache == (CHECKOUT / "LICENSE").read_text()
     assert "Apache License" in apache
     assert "Rafael Winterhalter" in notice
+    assert "Apache Parquet Format Structures" in notice
     assert "Apache License, Version 2.0" in notice
     assert "Redistribution and use in source and binary forms" in asm
     assert "Neither the name of the copyright holders" in asm

@@ -35,6 +35,7 @@ from tests.support.compact_thrift import (
 from tests.support.parquet_file import (
     BLOOM,
     BLOOM_LENGTH,
+    CODEC,
     COLUMN_INDEX,
     COLUMN_KEY_VALUES,
     COLUMN_ORDERS,
@@ -674,6 +675,7 @@ EXTENSIONS: dict[str, Callable[[ParquetFile], None]] = {
     "statistics": extend(lambda file: file.columns[0][STATISTICS]),
     "encodings": extend(lambda file: file.columns[0][13].items[0]),
     "offset index": index_with_extensions,
+    "order": extend(lambda file: file.footer[COLUMN_ORDERS].items[0]),
     "everywhere": everywhere,
 }
 
@@ -758,6 +760,31 @@ UNKNOWN: dict[str, tuple[Callable[[ParquetFile], object], str]] = {
         lambda file: file.schema[2].put(10, STRUCT, Struct()),
         "value of `LogicalType`",
     ),
+    "logical type of two members": (
+        lambda file: file.schema[2].put(
+            10, STRUCT, Struct({1: Struct(), 5: Struct()}, {1: STRUCT, 5: STRUCT})
+        ),
+        "field 5 of `LogicalType`",
+    ),
+    # The published format has these three, and Parquet 1.18.1 does not.
+    "order of INT96": (as_member(orders, 3), "field 3 of `ColumnOrder`"),
+    "file": (logical_type(19), "field 19 of `LogicalType`"),
+    "ALP": (
+        lambda file: file.columns[0][2].items.append(10),
+        "value 10 of `Encoding`",
+    ),
+    "encoding of tomorrow": (
+        lambda file: file.columns[0][13].items[0].put(2, I32, 99),
+        "value 99 of `Encoding`",
+    ),
+    "codec of tomorrow": (
+        lambda file: file.columns[0].put(CODEC, I32, 99),
+        "value 99 of `CompressionCodec`",
+    ),
+    "repetition of tomorrow": (
+        lambda file: file.schema[2].put(3, I32, 99),
+        "value 99 of `FieldRepetitionType`",
+    ),
     "an extension that is not a binary": (
         lambda file: file.footer.put(EXTENSION, I32, 1),
         "field 32767 of `FileMetaData`",
@@ -788,20 +815,16 @@ def test_bytes_behind_the_footer_are_refused(source: Path, refused: Refused) -> 
     assert refused(source, ALL) == "its footer has 28 bytes behind its end"
 
 
-# Parts that Spark 4.0 or 4.2 does not know. All but the last two are in the published format.
+# Parts that Spark 4.0 or 4.2 does not know. All but the last are in the format of Parquet 1.18.1.
 PUBLISHED: dict[str, Callable[[ParquetFile], object]] = {
     "count of NaNs": lambda file: file.columns[0][STATISTICS].put(9, I64, 0),
     "geospatial statistics": lambda file: file.columns[0].put(
         17, STRUCT, Struct({2: List(I32, [1])}, {2: LIST})
     ),
     "order of floats": as_member(orders, 2),
-    "order of INT96": as_member(orders, 3),
     "variant": logical_type(16),
     "geometry": logical_type(17),
     "geography": logical_type(18),
-    "file": logical_type(19),
-    "ALP": lambda file: file.columns[0][2].items.append(10),
-    "encoding of tomorrow": lambda file: file.columns[0][2].items.append(99),
     "writer that is no text": lambda file: file.footer.put(CREATED_BY, BINARY, b"\xf0\x9f\x98"),
 }
 

@@ -147,6 +147,31 @@ def test_footer_with_an_impossible_number_is_unreadable(
     assert reason(renamer, source, target) == "its footer cannot be read"
 
 
+HUGE, DEEP = "ffffffff07", 100_000  # 2^31-1
+HOSTILE = {
+    "a name of 2 GiB": f"{ROOT} 1502 2502 18{HUGE} 61 00 {NO_GROUPS}",
+    "a list of 2^31-1 row groups": f"{ROOT} {COLUMN} 1600 19fc {HUGE} 00",
+    "a list of 2^31-1 names": f"{ROOT} {COLUMN} 1600 191c 191c 3c 2902 19f8 {HUGE} 61",
+    "an unknown binary of 2 GiB": f"{ROOT} {COLUMN} 1600 190c d8 {HUGE} 00",
+    "an unknown list of 2^31-1 elements": f"{ROOT} {COLUMN} 1600 190c d9fc {HUGE} 00",
+    "an unknown map of 2^31-1 entries": f"{ROOT} {COLUMN} 1600 190c db {HUGE} 88 00",
+    "unknown structures of many levels": f"{ROOT} {COLUMN} 1600 190c dc {'1c' * DEEP}",
+    "unknown lists of many levels": f"{ROOT} {COLUMN} 1600 190c d9 {'19' * DEEP}",
+}
+
+
+@pytest.mark.parametrize("footer", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_footer_is_unreadable_in_little_memory(
+    renamer: Renamer, source: Path, target: Path, footer: str
+) -> None:
+    write_footer(source, footer)
+    reason(renamer, source, target)  # this call loads the classes
+    threads = renamer.jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+    before = threads.getCurrentThreadAllocatedBytes()
+    assert reason(renamer, source, target) == "its footer cannot be read"
+    assert threads.getCurrentThreadAllocatedBytes() - before < 4 * MIB
+
+
 def test_schema_of_too_many_levels_is_rewritten(renamer: Renamer, source: Path) -> None:
     level, number = "3502 180161 1502 00", 3000
     elements = f"1502 19fc {number + 2 & 0x7F | 0x80:02x}{number + 2 >> 7:02x} 48016d150200"

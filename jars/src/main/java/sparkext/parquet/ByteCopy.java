@@ -7,6 +7,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.parquet.format.ColumnChunk;
+import org.apache.parquet.format.FileMetaData;
+import org.apache.parquet.format.RowGroup;
+import org.apache.parquet.format.SortingColumn;
 import sparkext.parquet.ColumnChunks.Chunk;
 
 /**
@@ -44,7 +48,7 @@ final class ByteCopy {
     this.source = source;
     this.footer = Footer.read(source, size);
     this.keyValues = renaming.keyValues();
-    SchemaTree old = SchemaTree.of(footer.metadata().structs(FooterFormat.SCHEMA));
+    SchemaTree old = SchemaTree.of(footer.metadata().getSchema());
     this.schema = renaming.of(old);
     this.oldPaths = old.leafPaths();
     this.newPaths = schema.leafPaths();
@@ -67,29 +71,28 @@ final class ByteCopy {
    * @return the length of the copy
    */
   long writeTo(OutputStream target, Runnable checkpoint) throws IOException {
-    ThriftStruct renamed = footer.metadata();
-    List<ThriftStruct> groups = renamed.structs(FooterFormat.ROW_GROUPS);
-    renamed.put(FooterFormat.SCHEMA, schema.elements());
+    FileMetaData renamed = footer.metadata();
+    List<RowGroup> groups = renamed.getRow_groups();
+    renamed.setSchema(schema.elements());
     keyValues.rename(renamed);
-    if (renamed.has(FooterFormat.COLUMN_ORDERS)) {
-      renamed.put(FooterFormat.COLUMN_ORDERS, kept(renamed.structs(FooterFormat.COLUMN_ORDERS)));
+    if (renamed.isSetColumn_orders()) {
+      renamed.setColumn_orders(kept(renamed.getColumn_orders()));
     }
-    for (ThriftStruct group : groups) {
-      List<ThriftStruct> columns = group.structs(FooterFormat.COLUMNS);
+    for (RowGroup group : groups) {
+      List<ColumnChunk> columns = group.getColumns();
       newPaths.forEach(
           (number, path) -> {
-            ThriftStruct column = columns.get(number).struct(FooterFormat.METADATA);
-            column.putTexts(FooterFormat.PATH, path);
-            column.remove(FooterFormat.COLUMN_KEY_VALUES);
+            columns.get(number).getMeta_data().setPath_in_schema(path);
+            columns.get(number).getMeta_data().unsetKey_value_metadata();
           });
-      group.put(FooterFormat.COLUMNS, kept(columns));
+      group.setColumns(kept(columns));
     }
     long end = footer.start();
     if (chunks == null) {
       source.copy(0, end, target, checkpoint);
     } else {
       groups.forEach(this::updateTotals);
-      end = new ChunkWriter(source, target, checkpoint).write(groups, chunks);
+      end = new ColumnChunks.Writer(source, target, checkpoint).write(groups, chunks);
     }
     return end + Footer.write(renamed, target);
   }
@@ -106,43 +109,43 @@ final class ByteCopy {
   }
 
   /** Updates the sizes of a row group, and keeps its sort order up to the first dropped column. */
-  private void updateTotals(ThriftStruct group) {
+  private void updateTotals(RowGroup group) {
     long compressed = 0;
     long uncompressed = 0;
-    for (ThriftStruct chunk : group.structs(FooterFormat.COLUMNS)) {
-      compressed += chunk.struct(FooterFormat.METADATA).number(FooterFormat.COMPRESSED);
-      uncompressed += chunk.struct(FooterFormat.METADATA).number(FooterFormat.UNCOMPRESSED);
+    for (ColumnChunk chunk : group.getColumns()) {
+      compressed += chunk.getMeta_data().getTotal_compressed_size();
+      uncompressed += chunk.getMeta_data().getTotal_uncompressed_size();
     }
-    group.put(FooterFormat.GROUP_SIZE, uncompressed);
-    if (group.has(FooterFormat.GROUP_COMPRESSED)) {
-      group.put(FooterFormat.GROUP_COMPRESSED, compressed);
+    group.setTotal_byte_size(uncompressed);
+    if (group.isSetTotal_compressed_size()) {
+      group.setTotal_compressed_size(compressed);
     }
-    if (group.has(FooterFormat.SORTING)) {
-      updateOrder(group, group.structs(FooterFormat.SORTING));
+    if (group.isSetSorting_columns()) {
+      updateOrder(group, group.getSorting_columns());
     }
   }
 
-  private void updateOrder(ThriftStruct group, List<ThriftStruct> order) {
-    Map<Long, Long> newNumbers = new HashMap<>();
-    newPaths.keySet().forEach(number -> newNumbers.put((long) number, (long) newNumbers.size()));
-    List<ThriftStruct> kept = new ArrayList<>();
-    for (ThriftStruct column : order) {
-      Long number = newNumbers.get(column.number(FooterFormat.SORTED_COLUMN));
+  private void updateOrder(RowGroup group, List<SortingColumn> order) {
+    Map<Integer, Integer> newNumbers = new HashMap<>();
+    newPaths.keySet().forEach(number -> newNumbers.put(number, newNumbers.size()));
+    List<SortingColumn> kept = new ArrayList<>();
+    for (SortingColumn column : order) {
+      Integer number = newNumbers.get(column.getColumn_idx());
       if (number == null) {
         break;
       }
-      column.put(FooterFormat.SORTED_COLUMN, number);
+      column.setColumn_idx(number);
       kept.add(column);
     }
     // Some writers write an empty order for none.
-    group.put(FooterFormat.SORTING, kept.isEmpty() && !order.isEmpty() ? null : kept);
+    group.setSorting_columns(kept.isEmpty() && !order.isEmpty() ? null : kept);
   }
 
   private List<List<Chunk>> keptChunks() throws IOException {
     ColumnChunks all = new ColumnChunks(source, footer);
     List<List<Chunk>> kept = new ArrayList<>();
-    for (ThriftStruct group : footer.metadata().structs(FooterFormat.ROW_GROUPS)) {
-      kept.add(all.locate(kept(group.structs(FooterFormat.COLUMNS))));
+    for (RowGroup group : footer.metadata().getRow_groups()) {
+      kept.add(all.locate(kept(group.getColumns())));
     }
     return kept;
   }
@@ -151,14 +154,13 @@ final class ByteCopy {
     if (footer.problem() != null) {
       throw new NotCopyableException(footer.problem());
     }
-    ThriftStruct metadata = footer.metadata();
+    FileMetaData metadata = footer.metadata();
     keyValues.requireKnown(metadata);
-    if (metadata.has(FooterFormat.COLUMN_ORDERS)
-        && metadata.structs(FooterFormat.COLUMN_ORDERS).size() != oldPaths.size()) {
+    if (metadata.isSetColumn_orders() && metadata.getColumn_orders().size() != oldPaths.size()) {
       throw new NotCopyableException("its footer does not have one order for each column");
     }
-    for (ThriftStruct group : metadata.structs(FooterFormat.ROW_GROUPS)) {
-      List<ThriftStruct> columns = group.structs(FooterFormat.COLUMNS);
+    for (RowGroup group : metadata.getRow_groups()) {
+      List<ColumnChunk> columns = group.getColumns();
       if (columns.size() != oldPaths.size()) {
         throw new NotCopyableException("a row group does not have the columns of the schema");
       }
@@ -168,17 +170,17 @@ final class ByteCopy {
     }
   }
 
-  private static void requireCopyable(ThriftStruct chunk, List<String> path)
+  private static void requireCopyable(ColumnChunk chunk, List<String> path)
       throws NotCopyableException {
-    if (chunk.has(FooterFormat.CRYPTO)
-        || chunk.has(FooterFormat.ENCRYPTED_METADATA)
-        || !chunk.has(FooterFormat.METADATA)) {
+    if (chunk.isSetCrypto_metadata()
+        || chunk.isSetEncrypted_column_metadata()
+        || !chunk.isSetMeta_data()) {
       throw new NotCopyableException("a column is encrypted");
     }
-    if (chunk.has(FooterFormat.FILE_PATH)) {
+    if (chunk.isSetFile_path()) {
       throw new NotCopyableException("a column is in another file");
     }
-    if (!chunk.struct(FooterFormat.METADATA).texts(FooterFormat.PATH).equals(path)) {
+    if (!chunk.getMeta_data().getPath_in_schema().equals(path)) {
       throw new NotCopyableException("its column chunks are not in the order of the schema");
     }
   }

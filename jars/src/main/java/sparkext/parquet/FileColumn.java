@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.parquet.format.SchemaElement;
 
 /**
  * A column in the schema of a file, at any level.
@@ -25,14 +26,12 @@ public record FileColumn(List<String> path, Integer fieldId) {
   public static List<FileColumn> of(Configuration configuration, Path path, long size)
       throws IOException {
     try (InputFile source = new Storages(configuration).open(path, size)) {
-      List<ThriftStruct> schema = Footer.read(source, size).metadata().structs(FooterFormat.SCHEMA);
+      List<SchemaElement> schema = Footer.read(source, size).metadata().getSchema();
       List<FileColumn> columns = new ArrayList<>();
       if (schema.size() > 1) {
         SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));
       }
       return columns;
-    } catch (UnknownStorageException unknown) {
-      throw new UnreadableFileException(unknown.getMessage());
     }
   }
 

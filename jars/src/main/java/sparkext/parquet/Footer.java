@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.apache.parquet.format.FileMetaData;
 
 /**
  * The footer of a Parquet file and its position.
@@ -17,7 +18,7 @@ import java.util.Arrays;
  * @param start the first byte after the column chunks, page indexes and bloom filters
  * @param problem why no new footer can replace this one; null if one can
  */
-record Footer(ThriftStruct metadata, long start, String problem) {
+record Footer(FileMetaData metadata, long start, String problem) {
   static final byte[] MAGIC = "PAR1".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] ENCRYPTED_MAGIC = "PARE".getBytes(StandardCharsets.US_ASCII);
 
@@ -44,11 +45,10 @@ record Footer(ThriftStruct metadata, long start, String problem) {
     if (!Arrays.equals(magic, MAGIC) || length < 0 || start < MAGIC.length) {
       throw new UnreadableFileException("it does not end with a footer");
     }
-    byte[] written = bytes(file, start, length);
-    ThriftReader reader = new ThriftReader(written);
-    ThriftStruct metadata;
+    ThriftReader reader = new ThriftReader(bytes(file, start, length));
+    FileMetaData metadata;
     try {
-      metadata = reader.read(FooterFormat.FILE);
+      metadata = reader.read(new FileMetaData());
     } catch (IOException broken) {
       throw new UnreadableFileException("its footer cannot be read", broken);
     }
@@ -56,16 +56,16 @@ record Footer(ThriftStruct metadata, long start, String problem) {
   }
 
   /** Returns why no new footer can replace this one, or null. Signing needs the writer's key. */
-  private static String problem(ThriftStruct metadata, ThriftReader reader) {
-    if (metadata.has(FooterFormat.ENCRYPTION) || metadata.has(FooterFormat.SIGNING_KEY)) {
+  private static String problem(FileMetaData metadata, ThriftReader reader) {
+    if (metadata.isSetEncryption_algorithm() || metadata.isSetFooter_signing_key_metadata()) {
       return "it is encrypted, and its footer is signed";
     }
     return reader.problem() == null ? null : "its footer " + reader.problem();
   }
 
   /** Writes a footer, its length and the last magic number, and returns the number of bytes. */
-  static long write(ThriftStruct metadata, OutputStream file) throws IOException {
-    byte[] footer = metadata.toBytes();
+  static long write(FileMetaData metadata, OutputStream file) throws IOException {
+    byte[] footer = ThriftReader.bytes(metadata);
     file.write(
         ByteBuffer.allocate(footer.length + TAIL)
             .order(ByteOrder.LITTLE_ENDIAN)

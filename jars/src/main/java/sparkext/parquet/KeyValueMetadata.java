@@ -11,6 +11,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.parquet.format.FileMetaData;
+import org.apache.parquet.format.KeyValue;
 import sparkext.parquet.Columns.Column;
 import sparkext.parquet.Columns.ListOf;
 import sparkext.parquet.Columns.MapOf;
@@ -62,9 +64,9 @@ final class KeyValueMetadata {
   }
 
   /** Throws if a later Spark wrote a key that readers may need to decode values. */
-  void requireKnown(ThriftStruct metadata) throws NotCopyableException {
-    for (ThriftStruct entry : entries(metadata)) {
-      String key = entry.text(FooterFormat.KEY);
+  void requireKnown(FileMetaData metadata) throws NotCopyableException {
+    for (KeyValue entry : entries(metadata)) {
+      String key = entry.getKey();
       boolean isSchema = key.equals(SPARK_SCHEMA) || key.equals(OLD_SCHEMA);
       if (key.startsWith(SPARK) && !isSchema && !VALUE_KEYS.contains(key)) {
         throw new NotCopyableException("its footer has the unknown key `" + key + "`");
@@ -72,34 +74,32 @@ final class KeyValueMetadata {
     }
   }
 
-  void rename(ThriftStruct metadata) {
-    List<ThriftStruct> kept = new ArrayList<>();
-    for (ThriftStruct entry : entries(metadata)) {
-      String key = entry.text(FooterFormat.KEY);
-      if (key.equals(SPARK_SCHEMA) && entry.has(FooterFormat.VALUE)) {
-        String written = entry.text(FooterFormat.VALUE);
+  void rename(FileMetaData metadata) {
+    List<KeyValue> kept = new ArrayList<>();
+    for (KeyValue entry : entries(metadata)) {
+      String key = entry.getKey();
+      if (key.equals(SPARK_SCHEMA) && entry.isSetValue()) {
+        String written = entry.getValue();
         if (!written.equals(schema)) {
           schema = written;
           renamedSchema = renamed(schema);
         }
         renamedSchema.ifPresent(
             text -> {
-              entry.put(FooterFormat.VALUE, text);
+              entry.setValue(text);
               kept.add(entry);
             });
       } else if (VALUE_KEYS.contains(key)) {
         kept.add(entry);
       }
     }
-    if (metadata.has(FooterFormat.KEY_VALUES)) {
-      metadata.put(FooterFormat.KEY_VALUES, kept);
+    if (metadata.isSetKey_value_metadata()) {
+      metadata.setKey_value_metadata(kept);
     }
   }
 
-  private static List<ThriftStruct> entries(ThriftStruct metadata) {
-    return metadata.has(FooterFormat.KEY_VALUES)
-        ? metadata.structs(FooterFormat.KEY_VALUES)
-        : List.of();
+  private static List<KeyValue> entries(FileMetaData metadata) {
+    return metadata.isSetKey_value_metadata() ? metadata.getKey_value_metadata() : List.of();
   }
 
   /** Returns empty if the plan does not fit the schema: readers then use Parquet's schema. */

@@ -6,6 +6,9 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.parquet.format.ConvertedType;
+import org.apache.parquet.format.FieldRepetitionType;
+import org.apache.parquet.format.SchemaElement;
 
 /**
  * The schema of a file as a tree. A footer contains a list, parents before children.
@@ -13,20 +16,13 @@ import java.util.Map;
  * @param element a `SchemaElement`
  * @param leaf the number of the column chunk in each row group; -1 for a group
  */
-record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
-  private static final int REPEATED = 2; // a FieldRepetitionType
-  private static final int CONVERTED_MAP = 1; // a ConvertedType, as the next two
-  private static final int CONVERTED_MAP_KEY_VALUE = 2;
-  private static final int CONVERTED_LIST = 3;
-  private static final int LOGICAL_MAP = 2; // a member of LogicalType, as the next
-  private static final int LOGICAL_LIST = 3;
-
+record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
   /** The schema of a deeper file could overflow the stack. */
   private static final int DEEPEST = 200;
 
   /** Makes a tree of the list in a footer. */
-  static SchemaTree of(List<ThriftStruct> elements) throws NotCopyableException {
-    Iterator<ThriftStruct> rest = elements.iterator();
+  static SchemaTree of(List<SchemaElement> elements) throws NotCopyableException {
+    Iterator<SchemaElement> rest = elements.iterator();
     if (!rest.hasNext()) {
       throw new NotCopyableException("it has no schema");
     }
@@ -38,7 +34,7 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
     return root;
   }
 
-  private static SchemaTree read(Iterator<ThriftStruct> rest, int[] leaves, int depth)
+  private static SchemaTree read(Iterator<SchemaElement> rest, int[] leaves, int depth)
       throws NotCopyableException {
     if (depth > DEEPEST) {
       throw new NotCopyableException("its schema has more than " + DEEPEST + " levels");
@@ -46,12 +42,12 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
     if (!rest.hasNext()) {
       throw new NotCopyableException("its schema has fewer elements than it declares");
     }
-    ThriftStruct element = rest.next();
-    if (!element.isText(FooterFormat.NAME)) {
+    SchemaElement element = rest.next();
+    if (!ThriftReader.isText(element.getName())) {
       throw new NotCopyableException("its schema has a name that is no text");
     }
-    long groupSize = element.numberOrZero(FooterFormat.CHILDREN);
-    if (groupSize > 0 == element.has(FooterFormat.TYPE)) {
+    int groupSize = element.getNum_children();
+    if (groupSize > 0 == element.isSetType()) {
       throw new NotCopyableException(
           "its schema has an element with both a type and children, or neither");
     }
@@ -59,41 +55,37 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
       return new SchemaTree(element, List.of(), leaves[0]++);
     }
     List<SchemaTree> children = new ArrayList<>();
-    for (long i = 0; i < groupSize; i++) {
+    for (int i = 0; i < groupSize; i++) {
       children.add(read(rest, leaves, depth + 1));
     }
     return new SchemaTree(element, children, -1);
   }
 
   String name() {
-    return element.text(FooterFormat.NAME);
+    return element.getName();
   }
 
   boolean isGroup() {
-    return !element.has(FooterFormat.TYPE);
+    return !element.isSetType();
   }
 
   boolean isRepeated() {
-    return element.has(FooterFormat.REPETITION, REPEATED);
+    return element.getRepetition_type() == FieldRepetitionType.REPEATED;
   }
 
   boolean isList() {
-    return element.has(FooterFormat.CONVERTED_TYPE, CONVERTED_LIST) || hasLogical(LOGICAL_LIST);
+    return element.getConverted_type() == ConvertedType.LIST
+        || element.isSetLogicalType() && element.getLogicalType().isSetLIST();
   }
 
   boolean isMap() {
-    return element.has(FooterFormat.CONVERTED_TYPE, CONVERTED_MAP)
-        || element.has(FooterFormat.CONVERTED_TYPE, CONVERTED_MAP_KEY_VALUE)
-        || hasLogical(LOGICAL_MAP);
-  }
-
-  private boolean hasLogical(int member) {
-    return element.has(FooterFormat.LOGICAL_TYPE)
-        && element.struct(FooterFormat.LOGICAL_TYPE).has(member);
+    return element.getConverted_type() == ConvertedType.MAP
+        || element.getConverted_type() == ConvertedType.MAP_KEY_VALUE
+        || element.isSetLogicalType() && element.getLogicalType().isSetMAP();
   }
 
   boolean hasId() {
-    return element.has(FooterFormat.FIELD_ID);
+    return element.isSetField_id();
   }
 
   /** Returns whether an element at any level has a field id. */
@@ -102,15 +94,15 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
   }
 
   int id() {
-    return (int) element.number(FooterFormat.FIELD_ID);
+    return element.getField_id();
   }
 
   /** Returns a copy with another name and other children. */
   SchemaTree as(String name, List<SchemaTree> newChildren) {
-    ThriftStruct changed = element.copy();
-    changed.put(FooterFormat.NAME, name);
+    SchemaElement changed = new SchemaElement(element);
+    changed.setName(name);
     if (isGroup()) {
-      changed.put(FooterFormat.CHILDREN, (long) newChildren.size());
+      changed.setNum_children(newChildren.size());
     }
     return new SchemaTree(changed, newChildren, leaf);
   }
@@ -123,18 +115,18 @@ record SchemaTree(ThriftStruct element, List<SchemaTree> children, int leaf) {
   /** Returns a copy without field ids at any level. */
   SchemaTree withoutIds() {
     SchemaTree copy = as(name(), children.stream().map(SchemaTree::withoutIds).toList());
-    copy.element.remove(FooterFormat.FIELD_ID);
+    copy.element.unsetField_id();
     return copy;
   }
 
   /** Returns the list that a footer contains. */
-  List<ThriftStruct> elements() {
-    List<ThriftStruct> all = new ArrayList<>();
+  List<SchemaElement> elements() {
+    List<SchemaElement> all = new ArrayList<>();
     addTo(all);
     return all;
   }
 
-  private void addTo(List<ThriftStruct> all) {
+  private void addTo(List<SchemaElement> all) {
     all.add(element);
     children.forEach(child -> child.addTo(all));
   }

@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.util.ArrayList;
-import java.util.List;
-import sparkext.parquet.FooterFormat.Field;
-import sparkext.parquet.FooterFormat.Structure;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import shaded.parquet.org.apache.thrift.TBase;
+import shaded.parquet.org.apache.thrift.TConfiguration;
+import shaded.parquet.org.apache.thrift.TEnum;
+import shaded.parquet.org.apache.thrift.TException;
+import shaded.parquet.org.apache.thrift.TFieldIdEnum;
+import shaded.parquet.org.apache.thrift.TUnion;
+import shaded.parquet.org.apache.thrift.meta_data.EnumMetaData;
+import shaded.parquet.org.apache.thrift.meta_data.FieldMetaData;
+import shaded.parquet.org.apache.thrift.meta_data.FieldValueMetaData;
+import shaded.parquet.org.apache.thrift.meta_data.ListMetaData;
+import shaded.parquet.org.apache.thrift.meta_data.StructMetaData;
+import shaded.parquet.org.apache.thrift.protocol.TCompactProtocol;
+import shaded.parquet.org.apache.thrift.protocol.TField;
+import shaded.parquet.org.apache.thrift.protocol.TList;
+import shaded.parquet.org.apache.thrift.protocol.TProtocolException;
+import shaded.parquet.org.apache.thrift.protocol.TProtocolUtil;
+import shaded.parquet.org.apache.thrift.transport.TIOStreamTransport;
 
 /**
- * Reads structures in Thrift's compact protocol.
+ * Reads a structure of a footer, a page index or a bloom filter by the generated classes of
+ * Parquet's format. The classes get the part that they know. The rest is reported, because a copy
+ * would lose it.
  *
  * <p>The result lacks binary extensions. A writer may append one to any structure, in its own
  * format. Photon's is a second footer with column names, values and offsets of the source. Readers
@@ -28,192 +48,207 @@ final class ThriftReader {
   /** Known structures are less deep. */
   private static final int DEEPEST = 64;
 
-  private final ByteBuffer bytes;
+  // The types of Thrift.
+  private static final byte STOP = 0;
+  private static final byte BOOL = 2;
+  private static final byte I8 = 3;
+  private static final byte DOUBLE = 4;
+  private static final byte I16 = 6;
+  private static final byte I32 = 8;
+  private static final byte I64 = 10;
+  private static final byte BINARY = 11;
+  private static final byte STRUCT = 12;
+
+  /** Precedes bytes that are no text, each as a character. Unicode assigns no character to it. */
+  private static final String NO_TEXT = "\uFFFF";
+
+  private static final Map<Class<?>, Map<Short, FieldValueMetaData>> FIELDS =
+      new ConcurrentHashMap<>();
+
+  private final ByteArrayInputStream bytes;
+  private final TCompactProtocol source;
+  private final ByteArrayOutputStream known = new ByteArrayOutputStream();
+  private final TCompactProtocol target;
   private String unknown;
 
-  ThriftReader(byte[] bytes) {
-    this.bytes = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  ThriftReader(byte[] bytes) throws IOException {
+    try {
+      this.bytes = new ByteArrayInputStream(bytes);
+      this.source = new TCompactProtocol(input(this.bytes));
+      this.target = new TCompactProtocol(new TIOStreamTransport(known));
+    } catch (TException impossible) {
+      throw new IOException(impossible);
+    }
   }
 
-  /** Reads a structure, and ignores its unknown fields. */
-  ThriftStruct read(Structure structure) throws IOException {
-    try {
-      return struct(structure);
-    } catch (BufferUnderflowException | IllegalArgumentException broken) {
-      throw new IOException("no `" + structure.name() + "`", broken);
-    }
+  /** Returns a transport that allows no value to be longer than the input. */
+  private static TIOStreamTransport input(ByteArrayInputStream bytes) throws TException {
+    int longest = Math.max(bytes.available(), 1);
+    return new TIOStreamTransport(new TConfiguration(longest, longest, DEEPEST), bytes);
   }
 
   /**
-   * Throws if a structure had a field that the published format lacks, or that has another type
-   * there, or bytes behind its end. A copy would lose them.
+   * Reads a structure, and ignores its unknown parts.
    *
-   * @param what contains the structure
+   * @param structure without values
    */
-  void requireKnown(String what) throws NotCopyableException {
-    if (problem() != null) {
-      throw new NotCopyableException(what + " " + problem());
+  <T extends TBase<T, ?>> T read(T structure) throws IOException {
+    try {
+      copyStructure(structure.getClass());
+      structure.read(new TCompactProtocol(input(new ByteArrayInputStream(known.toByteArray()))));
+      return structure;
+    } catch (TException | RuntimeException broken) {
+      throw new IOException("no `" + structure.getClass().getSimpleName() + "`", broken);
     }
   }
 
-  /** Returns what a copy would lose, or null. */
+  /** Returns what a copy of the structure would lose; null for nothing. */
   String problem() {
     if (unknown != null) {
       return "has the unknown " + unknown;
     }
-    return bytes.hasRemaining() ? "has " + bytes.remaining() + " bytes behind its end" : null;
+    return remaining() > 0 ? "has " + remaining() + " bytes behind its end" : null;
   }
 
-  int position() {
-    return bytes.position();
+  /** Returns the number of bytes behind the structure. */
+  int remaining() {
+    return bytes.available();
   }
 
-  private ThriftStruct struct(Structure structure) throws IOException {
-    ThriftStruct struct = new ThriftStruct(structure);
-    int id = 0;
-    for (int header = unsignedByte(); header != 0; header = unsignedByte()) {
-      int type = header & 0x0F;
-      id = header >> 4 == 0 ? (short) signed() : id + (header >> 4);
-      Field field = structure.field(id);
-      if (field != null && field.hasType(type)) {
-        struct.put(id, type == FooterFormat.LIST ? list(field) : value(type, field));
+  private void report(String part, Class<?> lacking) {
+    if (unknown == null) {
+      unknown = part + " of `" + lacking.getSimpleName() + "`";
+    }
+  }
+
+  private void copyStructure(Class<?> structure) throws TException {
+    Map<Short, FieldValueMetaData> fields =
+        FIELDS.computeIfAbsent(structure, ThriftReader::fieldsOf);
+    boolean isUnion = TUnion.class.isAssignableFrom(structure);
+    boolean hasMember = false;
+    source.readStructBegin();
+    target.writeStructBegin(null);
+    TField field = source.readFieldBegin();
+    for (; field.type != STOP; field = source.readFieldBegin()) {
+      FieldValueMetaData type = fields.get(field.id);
+      if (type != null && typeOf(type) == field.type && !(isUnion && hasMember)) {
+        target.writeFieldBegin(field);
+        copy(type);
+        hasMember = true;
       } else {
-        skip(type, 0);
-        boolean isExtension = id == EXTENSION || id == EXTENSION_AS_WRITTEN;
-        if (unknown == null && !(isExtension && type == FooterFormat.BINARY)) {
-          unknown = "field " + id + " of `" + structure.name() + "`";
+        TProtocolUtil.skip(source, field.type, DEEPEST);
+        boolean isExtension = field.id == EXTENSION || field.id == EXTENSION_AS_WRITTEN;
+        if (!isExtension || field.type != BINARY) {
+          report("field " + field.id, structure);
         }
       }
     }
-    if (structure.isUnion() && struct.isEmpty() && unknown == null) {
-      unknown = "value of `" + structure.name() + "`"; // readers fail without a member
+    if (field.id != 0) {
+      throw new TProtocolException("a field without a type");
     }
-    for (int required = 1; required < structure.fields().size(); required++) {
-      Field field = structure.field(required);
-      if (field != null && field.isRequired() && !struct.has(required)) {
-        throw new IOException("no field " + required + " in `" + structure.name() + "`");
+    if (isUnion && !hasMember) {
+      report("value", structure); // readers fail without a member, as the class would
+      target.writeFieldBegin(new TField("", STRUCT, (short) 1));
+      target.writeStructBegin(null);
+      target.writeFieldStop();
+      target.writeStructEnd();
+    }
+    source.readStructEnd();
+    target.writeFieldStop();
+    target.writeStructEnd();
+  }
+
+  @SuppressWarnings({"rawtypes", "unchecked"}) // the type of a structure names itself
+  private static Map<Short, FieldValueMetaData> fieldsOf(Class structure) {
+    Map<Short, FieldValueMetaData> fields = new HashMap<>();
+    Map<TFieldIdEnum, FieldMetaData> known = FieldMetaData.getStructMetaDataMap(structure);
+    known.forEach((field, about) -> fields.put(field.getThriftFieldId(), about.valueMetaData));
+    return fields;
+  }
+
+  private static byte typeOf(FieldValueMetaData value) {
+    return value instanceof EnumMetaData ? I32 : value.type;
+  }
+
+  private void copy(FieldValueMetaData type) throws TException {
+    switch (typeOf(type)) {
+      case BOOL -> target.writeBool(source.readBool());
+      case I8 -> target.writeByte(source.readByte());
+      case I16 -> target.writeI16((short) readWithin(Short.MIN_VALUE, Short.MAX_VALUE));
+      case I32 -> target.writeI32(readI32(type));
+      case I64 -> target.writeI64(source.readI64());
+      case DOUBLE -> target.writeDouble(source.readDouble());
+      case BINARY -> {
+        ByteBuffer written = source.readBinary();
+        target.writeBinary(type.isBinary() ? written : ByteBuffer.wrap(text(written.array())));
       }
-    }
-    return struct;
-  }
-
-  private Object value(int type, Field field) throws IOException {
-    return switch (type) {
-      case FooterFormat.TRUE -> true;
-      case FooterFormat.FALSE -> false;
-      case FooterFormat.I8 -> (long) bytes.get();
-      case FooterFormat.I16 -> within(Short.MIN_VALUE, Short.MAX_VALUE);
-      case FooterFormat.I32 -> within(Integer.MIN_VALUE, Integer.MAX_VALUE);
-      case FooterFormat.I64 -> signed();
-      case FooterFormat.DOUBLE -> bytes.getLong();
-      case FooterFormat.BINARY -> binary();
-      case FooterFormat.STRUCT -> struct(field.structure());
-      default -> throw new IOException("a list of lists");
-    };
-  }
-
-  private List<Object> list(Field field) throws IOException {
-    int header = unsignedByte();
-    long size = listSize(header);
-    int type = header & 0x0F;
-    if (size > 0 && type != field.element().type()) {
-      throw new IOException("a list of another type");
-    }
-    List<Object> list = new ArrayList<>();
-    for (long i = 0; i < size; i++) {
-      list.add(value(type, field.element()));
-    }
-    return list;
-  }
-
-  private long listSize(int header) {
-    return header >> 4 == 0x0F ? length() : header >> 4;
-  }
-
-  private void skip(int type, int depth) throws IOException {
-    if (depth > DEEPEST) {
-      throw new IOException("a structure of too many levels");
-    }
-    switch (type) {
-      case FooterFormat.TRUE, FooterFormat.FALSE -> {}
-      case FooterFormat.I8 -> bytes.get();
-      case FooterFormat.I16, FooterFormat.I32, FooterFormat.I64 -> unsigned();
-      case FooterFormat.DOUBLE -> bytes.getLong();
-      case FooterFormat.BINARY -> binary();
-      case FooterFormat.LIST, FooterFormat.SET -> {
-        int header = unsignedByte();
-        long size = listSize(header);
-        for (long i = 0; i < size; i++) {
-          skipElement(header & 0x0F, depth);
-        }
-      }
-      case FooterFormat.MAP -> {
-        long size = length();
-        int types = size == 0 ? 0 : unsignedByte();
-        for (long i = 0; i < size; i++) {
-          skipElement(types >> 4, depth);
-          skipElement(types & 0x0F, depth);
-        }
-      }
-      case FooterFormat.STRUCT -> {
-        for (int header = unsignedByte(); header != 0; header = unsignedByte()) {
-          if (header >> 4 == 0) {
-            unsigned();
-          }
-          skip(header & 0x0F, depth + 1);
-        }
-      }
-      default -> throw new IOException("the type " + type);
+      case STRUCT -> copyStructure(((StructMetaData) type).structClass);
+      default -> copyList(((ListMetaData) type).elemMetaData);
     }
   }
 
-  /** Skips an element: unlike a field, a boolean has a byte of its own. */
-  private void skipElement(int type, int depth) throws IOException {
-    boolean isBoolean = type == FooterFormat.TRUE || type == FooterFormat.FALSE;
-    skip(isBoolean ? FooterFormat.I8 : type, depth + 1);
-  }
-
-  private int unsignedByte() {
-    return bytes.get() & 0xFF;
-  }
-
-  /** Reads a number of bytes, or of elements of at least one byte each. */
-  private int length() {
-    long length = unsigned();
-    if (length < 0 || length > bytes.remaining()) {
-      throw new BufferUnderflowException();
+  private void copyList(FieldValueMetaData type) throws TException {
+    TList list = source.readListBegin();
+    if (list.size > 0 && list.elemType != typeOf(type)) {
+      throw new TProtocolException("a list of another type");
     }
-    return (int) length;
+    target.writeListBegin(list);
+    for (int i = 0; i < list.size; i++) {
+      copy(type);
+    }
   }
 
-  private byte[] binary() {
-    byte[] binary = new byte[length()];
-    bytes.get(binary);
-    return binary;
-  }
-
-  private long within(long smallest, long largest) {
-    long number = signed();
+  private long readWithin(long smallest, long largest) throws TException {
+    long number = source.readI64();
     if (number < smallest || number > largest) {
-      throw new IllegalArgumentException(number + " is out of range");
+      throw new TProtocolException(number + " is out of range");
     }
     return number;
   }
 
-  private long signed() {
-    long number = unsigned();
-    return number >>> 1 ^ -(number & 1);
-  }
-
-  private long unsigned() {
-    long number = 0;
-    for (int shift = 0; shift < Long.SIZE; shift += 7) {
-      int next = bytes.get();
-      number |= (long) (next & 0x7F) << shift;
-      if (next >= 0) {
-        return number;
+  private int readI32(FieldValueMetaData type) throws TException {
+    int number = (int) readWithin(Integer.MIN_VALUE, Integer.MAX_VALUE);
+    if (type instanceof EnumMetaData named) {
+      TEnum[] constants = named.enumClass.getEnumConstants();
+      if (Arrays.stream(constants).noneMatch(constant -> constant.getValue() == number)) {
+        report("value " + number, named.enumClass);
+        return constants[0].getValue(); // without a known value, the structure could not be read
       }
     }
-    throw new IllegalArgumentException("a number of more than 10 bytes");
+    return number;
+  }
+
+  private static byte[] text(byte[] written) {
+    String text = new String(written, StandardCharsets.UTF_8);
+    return isText(text) && Arrays.equals(text.getBytes(StandardCharsets.UTF_8), written)
+        ? written
+        : (NO_TEXT + new String(written, StandardCharsets.ISO_8859_1))
+            .getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** Returns whether a string of a structure was written as a text. */
+  static boolean isText(String read) {
+    return !read.startsWith(NO_TEXT);
+  }
+
+  /** Returns a structure as Thrift writes it, with the bytes of strings that are no text. */
+  static byte[] bytes(TBase<?, ?> structure) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try {
+      structure.write(
+          new TCompactProtocol(new TIOStreamTransport(bytes)) {
+            @Override
+            public void writeString(String text) throws TException {
+              byte[] written =
+                  isText(text)
+                      ? text.getBytes(StandardCharsets.UTF_8)
+                      : text.substring(1).getBytes(StandardCharsets.ISO_8859_1);
+              writeBinary(ByteBuffer.wrap(written));
+            }
+          });
+    } catch (TException incomplete) {
+      throw new IOException(incomplete);
+    }
+    return bytes.toByteArray();
   }
 }

@@ -51,6 +51,8 @@ public final class Linkage {
           "javax.",
           "sparkext.",
           "net.bytebuddy.",
+          "org.apache.parquet.format.",
+          "shaded.parquet.",
           "io.delta.storage.",
           "org.apache.hadoop.fs.s3a.",
           "software.amazon.awssdk.",
