@@ -133,6 +133,13 @@ class TestPublicModule:
 
         column_mapping.check_column_id_and_physical_name_assignments(unmapped)
 
+    def test_unmapped_table_keeps_ids_and_names_only_if_it_has_them(self) -> None:
+        plain, keyed = (column_mapping.TableMetadata(struct({"a": a})) for a in ("", "1 col-1"))
+        change = column_mapping.verify_and_update_metadata_change
+
+        assert change(old=keyed, new=keyed) == keyed
+        assert change(old=plain, new=keyed) == plain
+
     def test_reference_lists_the_differences_from_the_page(self) -> None:
         table = REFERENCE.read_text().split("Differences")[1]
 
