@@ -319,7 +319,7 @@ def _changed(before: State, after: State) -> Iterator[tuple[Path, str]]:
         column.path
         for column in change.dropped
         # Nothing identifies a column without an id.
-        if column.known_id is not None or not after.is_mapped
+        if column.id is not None or not after.is_mapped
     }
     for path in dropped:
         if not is_below(path, dropped):
