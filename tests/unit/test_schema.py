@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
-from spark_ext.model.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, type_name, walk
+from spark_ext.model.schema import (
+    EMPTY_SCHEMA,
+    Field,
+    NamePattern,
+    Path,
+    Schema,
+    map_fields,
+    type_name,
+    walk,
+)
 from tests.unit import strategies
 from tests.unit.tables import struct
 
@@ -72,3 +82,20 @@ class TestMapFields:
     @given(strategies.schemas())
     def test_no_change_returns_the_same_object(self, schema: Schema) -> None:
         assert map_fields(schema, lambda _, field: field) is schema
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "matches"),
+    [
+        ("t.a", ("a",), True),
+        ("DB.T.s.x", ("s", "element", "x"), True),
+        ("db.*.a", ("a",), True),
+        ("t.x", ("s", "x"), False),  # only a whole path follows the table's name
+        ("u.a", ("a",), False),
+        ("c.db.t.a", ("a",), False),
+    ],
+)
+def test_name_of_a_column_may_follow_the_name_of_the_table(
+    text: str, path: Path, matches: bool
+) -> None:
+    assert NamePattern(text, ("db", "t")).matches(path) == matches
