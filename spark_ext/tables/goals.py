@@ -154,6 +154,9 @@ class Goal:
 
     def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
         """Returns what remains after the statements that this call has run."""
+        return Plan(row) if row.error is not None else self._remaining(row, begun)
+
+    def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
         raise NotImplementedError
 
     def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
@@ -182,10 +185,7 @@ class Removal(Goal):
         """Returns the goal for people."""
         return f"remove column mapping until {self.until}"
 
-    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
-        """Returns the statements of each stage that is not reached."""
-        if row.error is not None:
-            return Plan(row)
+    def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
         wanted = STAGES[: STAGES.index(self.until) + 1]
         costs = {stage: str(getattr(row, stage)) for stage in wanted}
         if BLOCKED_STAGE in costs.values():
@@ -232,10 +232,7 @@ class Alignment(Goal):
     to_name_mode: bool = False
     words = "align names"
 
-    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
-        """Returns the statements from the state of the table to an aligned table."""
-        if row.error is not None:
-            return Plan(row)
+    def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
         end = f"ALTER TABLE {row.table} UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')"
         if row.is_aligned:
             return Plan(row, (end,), (METADATA,)) if row.aligning else Plan(row)
@@ -282,9 +279,8 @@ class Tracking(Goal):
         """Returns the goal for people."""
         return "track" if self.wanted else "untrack"
 
-    def plan(self, row: SurveyedTable, begun: Begun | None = None) -> Plan:
-        """Returns the one statement."""
-        if row.error is not None or row.tracked == self.wanted:
+    def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
+        if row.tracked == self.wanted:
             return Plan(row)
         statement = set_statement(row.table, TRACKED) if self.wanted else drop_statement(row.table)
         return Plan(row, (statement,), (METADATA,))
