@@ -13,7 +13,7 @@ from spark_ext.errors import SessionWithoutExtensionError
 from spark_ext.launch.session import is_connect
 from spark_ext.model.rows import as_row, of_row, plain
 from spark_ext.model.schema import backticked
-from spark_ext.show.tables import Lines, Part, Rendered, Table
+from spark_ext.show import Lines, Part, Rendered, Table
 from spark_ext.tables.options import require_number
 from spark_ext.tables.progress import Progress, reported, shown_statement
 from spark_ext.tables.sql import answer, is_path, literal

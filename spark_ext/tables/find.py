@@ -16,7 +16,7 @@ from spark_ext.model.rows import in_camel_case
 from spark_ext.removal.reasons import EARLIER_STAGE
 from spark_ext.removal.row import SurveyedTable, SurveySums, sums
 from spark_ext.removal.stages import COPY, METADATA, REWRITE, STAGES, UNMAPPED, WRITERS
-from spark_ext.show.tables import Facts, Lines, ManyTables, Part, Table, size
+from spark_ext.show import Facts, Lines, ManyTables, Part, Table, size
 from spark_ext.tables.goals import Removal
 from spark_ext.tables.options import Chosen, Options
 from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, progress_of, shown

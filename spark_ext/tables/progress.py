@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from spark_ext.errors import ProgressFailedError
 from spark_ext.launch.session import is_connect
-from spark_ext.show.tables import cell
+from spark_ext.show import cell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.model.rows import ddl, plain
 from spark_ext.removal.stages import METADATA
-from spark_ext.show.tables import (
+from spark_ext.show import (
     Cases,
     Facts,
     Lines,

@@ -15,7 +15,7 @@ from spark_ext.removal.reasons import reason_in_words, what_to_do
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import RemovalStage
-from spark_ext.show.tables import CARE, GOOD, Coloured, Facts, Lines, Part, Rendered, Table, cell
+from spark_ext.show import CARE, GOOD, Coloured, Facts, Lines, Part, Rendered, Table, cell
 
 if TYPE_CHECKING:
     from pyspark.sql import Row

@@ -36,7 +36,7 @@ from spark_ext.removal.stages import (
     REWRITE,
     stages,
 )
-from spark_ext.show.tables import STATES, Rendered
+from spark_ext.show import STATES, Rendered
 from spark_ext.tables.results import OUTCOMES, RemovalStages, StatementResult
 from tests.unit.tables import protocol, table
 

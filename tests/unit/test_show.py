@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_ext.show.tables import GOOD, Coloured, Facts, Lines, Table, cell
+from spark_ext.show import GOOD, Coloured, Facts, Lines, Table, cell
 
 ODD = "<b>&\"'\n\r\t\x1b[2J\u202e\u2028日"
 ROWS = st.lists(st.tuples(st.text(), st.none() | st.integers(), st.booleans()), max_size=4)
