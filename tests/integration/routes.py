@@ -46,7 +46,7 @@ class Route:
         marks: The marks that a test of the route needs.
     """
 
-    run: Callable[..., None]
+    run: Callable[..., object]
     in_every_run: bool = False
     has_rows: bool = True
     updates: bool = False

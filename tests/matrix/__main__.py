@@ -42,10 +42,7 @@ STORE_TESTS = Path("tests") / "object_stores"
 # Session start, one statement for each of our hooks, Delta's own commands, and log reading.
 SHORT_TESTS = [
     "test_session_start.py",
-    "test_rename_column.py",
-    "test_drop_columns.py",
-    "test_evolving_writes.py",
-    "test_drop_feature.py",
+    "test_statements.py",
     "test_removal_by_metadata.py",
     "test_describe_table.py",
     "test_column_history.py",
