@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
@@ -33,6 +34,18 @@ def test_usage_tracking_of_a_missing_table_raises_deltas_error(
         UsageTracking.forPath(spark, str(table.path))
     with refusal("DELTA_MISSING_DELTA_TABLE"):
         UsageTracking.forName(spark, "no_such_table")
+
+
+def test_disable_raises_an_error_of_pyspark_with_its_condition(table: Table) -> None:
+    """Delta's error would reach PySpark as a Py4JJavaError, which callers do not catch."""
+    table.create("a INT", NAME_MODE)
+
+    with table.no_commit(), pytest.raises(AnalysisException) as refused:
+        table.usage.disable()
+
+    assert refused.value.getCondition() == "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"
+    assert refused.value.getMessageParameters() == {"feature": FEATURE}
+    assert FEATURE in str(refused.value)
 
 
 # The feature and the flag.
@@ -87,6 +100,9 @@ def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
     assert answers() == [None, None]
 
     both[1].enable()
+    with named_table.no_commit():
+        both[0].enable()
+        both[1].enable()
     assert answers() == [True, True]
 
 

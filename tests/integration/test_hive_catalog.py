@@ -16,21 +16,21 @@ ROOT = FOLDER.parent.parent
 
 
 # Statements that the session's rules refuse before Delta sees them.
-REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_table.py"]
+REFUSALS = ["test_flag_property.py", "test_statements.py"]
 
 
 @pytest.mark.parametrize(
     ("files", "options"),
     [
-        (REFUSALS[:1], ["-k", "test_flag_property"]),
+        (REFUSALS, ["-k", "test_flag_property or test_flag_of"]),
         # This run has all variants.
         pytest.param(
             REFUSALS,
-            ["-m", "", "-k", "test_flag_property or test_register_table or refused or like"],
+            ["-m", "", "-k", "test_flag_property or register or refused or like"],
             marks=pytest.mark.matrix,
         ),
         pytest.param(
-            ["test_removal_by_metadata.py", "test_removal_stages.py", "test_table_properties.py"],
+            ["test_removal_by_metadata.py", "test_removal_stages.py", "test_statements.py"],
             ["-m", "", "-k", "refuse"],
             marks=pytest.mark.matrix,
         ),
