@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists the routes by which new columns reach Delta.
 
-They are SQL, DataFrame writers, MERGE, streams and builders. A test of a claim runs over its
-routes. `make test-all` runs a route of each kind, and the matrix runs all.
+They are SQL, DataFrame writers, MERGE, streams and builders. A row of `statements/*.txt` runs over
+its routes. `make test-all` runs a route of each kind, and the matrix runs all.
 """
 
 from __future__ import annotations
@@ -52,23 +52,6 @@ class Route:
     updates: bool = False
     refusal: str = CANNOT_MERGE
     marks: Sequence[pytest.MarkDecorator] = ()
-
-
-def each(routes: dict[str, Route]) -> pytest.MarkDecorator:
-    """Parametrizes a test by the routes, as `route`."""
-    marks = {
-        name: [*route.marks, *[pytest.mark.matrix] * (not route.in_every_run)]
-        for name, route in routes.items()
-    }
-    variants = pytest.mark.parametrize(
-        "route",
-        [pytest.param(route, id=name, marks=marks[name]) for name, route in routes.items()],
-    )
-
-    def decorate(test: Any) -> Any:
-        return pytest.mark.every_variant(variants(test))
-
-    return decorate  # type: ignore[return-value]
 
 
 def columns_of(table: Table, query: str) -> StructType:
