@@ -218,10 +218,9 @@ lint: venv ## Check style, types, workflows and prose: ruff, mypy, google-java-f
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
 
 .PHONY: format
-format: venv ## Format the sources, and write the releases, settings and imports into other files
+format: venv ## Format the sources, and write the releases and settings into other files
 	$(BIN)/python -m tests.matrix.places
 	$(BIN)/python tests/unit/test_settings.py
-	$(BIN)/python tests/unit/test_walls.py
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:format

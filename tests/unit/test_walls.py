@@ -2,7 +2,6 @@
 """Tests the allowed imports of each room, and the modules that a process loads.
 
 A room is a package or module of `spark_ext`, or a Java package.
-`python tests/unit/test_walls.py` writes the rooms below into the tables of CONTRIBUTING.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -264,37 +263,12 @@ def test_java_files_have_no_circle() -> None:
     assert set().union(*graph.values()) <= set(graph)
 
 
-def with_rooms(page: str) -> str:
-    """Returns CONTRIBUTING with the allowed imports of each room; each room needs a row."""
-    ours, java = page.split(JAVA_TABLE)
-    for room_, others in ROOMS.items():
-        names = [*map(as_python, others), *LIBRARIES.get(room_, ())]
-        ours = with_cell(ours, as_python(room_), names)
-    for package, others in JAVA_ROOMS.items():
-        java = with_cell(java, as_java(package), map(as_java, others))
-    return ours + JAVA_TABLE + java
-
-
-def with_cell(tables: str, room_: str, others: Iterable[str]) -> str:
-    row = re.compile(rf"^(\| `{re.escape(room_)}`.*\|).*\|$", re.MULTILINE)
-    cell = ", ".join(f"`{name}`" for name in sorted(others))
-    replaced, rows = row.subn(lambda found: f"{found[1]} {cell or 'nothing of ours'} |", tables)
-    assert rows == 1, f"{rows} rows of `{room_}` in CONTRIBUTING"
-    return replaced
-
-
 def as_python(room_: str) -> str:
     return f"{room_}/" if (PACKAGE / room_).is_dir() else f"{room_}.py"
 
 
 def as_java(package: str) -> str:
     return f"{package}/" if package else "*.java"
-
-
-def test_contributing_lists_the_allowed_imports() -> None:
-    page = CONTRIBUTING.read_text()
-
-    assert page == with_rooms(page)
 
 
 def test_contributing_lists_every_room() -> None:
@@ -304,7 +278,3 @@ def test_contributing_lists_every_room() -> None:
     for text, names in zip((ours, java), rooms, strict=True):
         rows = re.findall(r"^\| `([\w*.]+/?)`.*", text, re.MULTILINE)
         assert set(rows) - {"spark_ext/"} == names
-
-
-if __name__ == "__main__":
-    CONTRIBUTING.write_text(with_rooms(CONTRIBUTING.read_text()))
