@@ -165,7 +165,7 @@ def test_checkpoint_without_commits_is_audited_and_delta_needs_its_commit(
     result = spark_ext.audit(spark, table.path, progress=None)
 
     assert found(result.findings) == [(2, "log_without_commits")]
-    assert f"{2:020}.json" in result.findings[0].remedy
+    assert f"{2:020}.json" in result.findings[0].message
     with pytest.raises(Py4JJavaError, match="Could not find any delta files"):
         table.selected()
     log_file(table, 2).write_text(commits[log_file(table, 2)])  # as the audit says

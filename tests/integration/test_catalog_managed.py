@@ -120,9 +120,9 @@ def test_adaptive_metadata_keeps_column_mapping_until_its_rows_are_copied(
 ) -> None:
     feature = "adaptiveMetadata-preview"
     supported = f"'delta.feature.{feature}' = 'supported'"
-    with managed_table(spark, NAME, "a INT", TRACKED, supported) as table:
+    with managed_table(spark, "adaptive", "a INT", TRACKED, supported) as table:
         table.insert("(1)")
-        tracking = UsageTracking.forName(spark, NAME)
+        tracking = UsageTracking.forName(spark, "adaptive")
         before = len(staged(table))
 
         with pytest.raises(CannotRemoveColumnMappingError) as refused:
