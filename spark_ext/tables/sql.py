@@ -209,7 +209,7 @@ def sql_name(spark: SparkSession, name: str) -> str:
 def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
     """Returns the current rows of a survey, in the order of the names.
 
-    In the body of `removal_setting.copying`, untracked tables may cost COPY instead of REWRITE.
+    In the body of `copying`, untracked tables may cost COPY instead of REWRITE.
     """
     array = f"array({', '.join(map(literal, names))})"
     rows = answer(spark, "column_mapping_survey", array).collect()

@@ -26,7 +26,7 @@ from tests.support.table_log import TableLog, is_uuid_name
 pytestmark = pytest.mark.matrix
 
 CHECKOUT = Path(__file__).parents[2]
-SECTION = "By coordinates"
+SECTION = "Maven coordinates"
 VERSION = spark_ext.__version__
 PYSPARK = Path(pyspark.__file__).parent
 POM = {"": "http://maven.apache.org/POM/4.0.0"}

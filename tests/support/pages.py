@@ -38,7 +38,7 @@ ELSEWHERE = {
     ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
     ("docs/install.md", "Jars in Spark's own folder"): "tests/ways_in/test_where_jars_are.py",
     ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
-    ("docs/install.md", "By coordinates"): "tests/packaging/test_release.py",
+    ("docs/install.md", "Maven coordinates"): "tests/packaging/test_release.py",
     ("docs/install.md", "Spark Connect"): "tests/ways_in/test_connect.py",
     ("docs/errors.md", "A session does not start"): "tests/integration/test_doctor_session.py",
 }

@@ -69,7 +69,7 @@ public record TableLog(
   }
 
   /**
-   * What the metadata shows of the moment since which live files are clean; {@code
+   * The moment since which live files are clean, as far as the metadata shows it; {@code
    * spark_ext/erasure/moment.py} documents each component.
    *
    * @param time of the version in milliseconds since the epoch, as far as Python knows it

@@ -102,7 +102,7 @@ final class ThriftReader {
     }
   }
 
-  /** Returns what a copy of the structure would lose; null for nothing. */
+  /** Returns a part that a copy of the structure would lose; null if it would lose none. */
   String problem() {
     if (unknown != null) {
       return "has the unknown " + unknown;
