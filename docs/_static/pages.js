@@ -2,7 +2,7 @@
 // Prepares names and tables for narrow windows.
 
 // Lets a long name break after a separator.
-for (const code of document.querySelectorAll("td code, h3 code, .toc-tree code")) {
+for (const code of document.querySelectorAll("td code, th code, h3 code, .toc-tree code")) {
   const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
   const texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode);

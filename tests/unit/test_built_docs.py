@@ -29,6 +29,8 @@ SHOWN = (
     "README",
     "docs/install",
     "docs/settings",
+    "docs/approve",
+    "docs/readable-names",
     "docs/concurrent-writers",
     "docs/for-engines",
     "docs/benchmarks",
