@@ -176,9 +176,6 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
         DuplicatedPhysicalNameError: USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME.
         MaxColumnIdNotSetError: DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET.
         MaxColumnIdTooLowError: DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY.
-
-    Source:
-        `checkColumnIdAndPhysicalNameAssignments`.
     """
     mode = mode_of(metadata.configuration)
     if mode == MODE_NONE:
@@ -205,13 +202,10 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
 
 
 def allow_mapping_mode_change(old_mode: str, new_mode: str) -> bool:
-    """Returns whether a table may change its column mapping mode.
+    """Returns whether a table may change its column mapping mode; each may change to `none`.
 
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
-
-    Source:
-        `allowMappingModeChange`; the removal of column mapping is allowed by default.
 
     Example:
         >>> from spark_ext.column_mapping import allow_mapping_mode_change
@@ -231,8 +225,8 @@ def verify_and_update_metadata_change(
 ) -> TableMetadata:
     """Returns the metadata that plain Delta commits for a change, with ids and physical names.
 
-    The function does not change the flag of a tracked table, also if a column was dropped. The
-    flag and readable names are rules of usage tracking, which `next_metadata` applies afterwards.
+    The function does not change the flag of a tracked table, also if a column was dropped. The flag
+    and readable names are rules of usage tracking, which `next_metadata` applies afterwards.
 
     Args:
         old: The metadata of the table before the change.
@@ -244,12 +238,8 @@ def verify_and_update_metadata_change(
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
         ModeChangeError: DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE.
-        MappingMetadataExistsError: DELTA_ENABLING_COLUMN_MAPPING_DISALLOWED_WHEN_COLUMN_MAPPING_\
-METADATA_ALREADY_EXISTS.
+        MappingMetadataExistsError: The old table has mapping metadata without column mapping.
         SchemaChangeWithModeError: DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE.
-
-    Source:
-        `verifyAndUpdateMetadataChange`.
 
     Example:
         >>> from spark_ext.column_mapping import TableMetadata, verify_and_update_metadata_change
@@ -291,9 +281,8 @@ def try_fix_metadata(
     Raises:
         SchemaChangeWithModeError: DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE.
 
-    Source:
-        `updateColumnMappingMetadata` (`tryFixMetadata` before Delta 3.0.0) and
-        `assignColumnIdAndPhysicalName`.
+    Source: `updateColumnMappingMetadata` (`tryFixMetadata` before Delta 3.0.0) and
+    `assignColumnIdAndPhysicalName`.
 
     Example:
         >>> from spark_ext.column_mapping import TableMetadata, try_fix_metadata
@@ -342,11 +331,7 @@ class _Assignment:
         return {**field, "metadata": metadata}
 
     def struct_with_nested_ids(self, struct: DataType) -> DataType:
-        """Returns a struct whose fields have ids of their array elements, map keys and values.
-
-        Source:
-            `rewriteFieldIdsForIceberg`, which gives the ids in this order.
-        """
+        """Returns a struct with nested ids, in the order of `rewriteFieldIdsForIceberg`."""
         fields = []
         for field in struct["fields"]:
             ids = dict(nested_column_ids(field))
@@ -403,11 +388,7 @@ def _enables_nested_ids(metadata: TableMetadata) -> bool:
 
 
 def _fits(one: DataType | str, other: DataType | str) -> bool:
-    """Returns whether the types are equal, except that `other` may allow more nulls.
-
-    Source:
-        Spark, DataType.scala, `equalsIgnoreCompatibleNullability`.
-    """
+    """Returns `equalsIgnoreCompatibleNullability` of Spark: `other` may have more nulls."""
     if isinstance(one, str) or isinstance(other, str) or one["type"] != other["type"]:
         return one == other
     if one["type"] == "struct":

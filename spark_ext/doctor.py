@@ -56,15 +56,7 @@ _PASSWORD = re.compile(r"//[^/@\s]*@")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The finding of one check.
-
-    Args:
-        check: The name of the check.
-        status: One of `STATUSES`.
-        found: The facts that the check examined.
-        problem: The problem, if there is one.
-        advice: The advice for the user.
-    """
+    """The finding of one check; `status` is one of `STATUSES`."""
 
     check: str
     status: str
@@ -75,18 +67,11 @@ class Diagnosis:
 
 @dataclass
 class Trial:
-    """The result of a trial.
+    """The result of a trial. The versions are None if the JVM did not start.
 
-    Attributes:
-        pyspark: The version of the package pyspark; None if the JVM did not start.
-        java: The version and the home of the JVM; None if it did not start.
-        spark: The version of Spark; None if the JVM did not start.
-        delta: The version of Delta that the JVM loads, if our jar is there to read it.
-        delta_places: The URLs of Delta's classes on the driver's class path, the loaded ones first.
-        our_places: The URLs of our classes.
-        extensions: The extensions that the session's configuration names.
-        failure: Why the session or a statement failed.
-        condition: The condition of the failure, if it is an error of our Python package.
+    The places are URLs of Delta's and our classes on the driver's class path, the loaded ones
+    first. `delta` is the loaded version, if our jar reads it. `failure` says why the session or a
+    statement failed; `condition` is that of an error of our package.
     """
 
     pyspark: str | None = None
@@ -117,11 +102,7 @@ class Trial:
 
 
 def examine(environ: Mapping[str, str]) -> list[Diagnosis]:
-    """Returns the findings of both trials on this machine.
-
-    Args:
-        environ: The environment in which a session would start.
-    """
+    """Returns the findings of both trials, in the environment in which a session would start."""
     version = ".".join(map(str, sys.version_info[:3]))
     python = Diagnosis("python", OK, f"{version} at {sys.executable}")
     if client := _client():
@@ -150,13 +131,7 @@ def _client() -> str | None:
 
 
 def diagnosis(way: str, trial: Trial, other: Trial | None = None) -> Diagnosis:
-    """Returns the finding of a trial.
-
-    Args:
-        way: One of `WAYS`, by which the session was started.
-        trial: The trial.
-        other: The trial of the defaults, if this one is of `configure`.
-    """
+    """Returns the finding of a trial. For `configure`, `other` is the trial of the defaults."""
     found = _found(way, trial)
     if trial.failure is not None:
         return _failure(way, trial, found, other)
@@ -300,11 +275,7 @@ def try_session(way: str, environ: Mapping[str, str]) -> Trial:
 
 
 def _in_other_folder(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns variables with absolute paths, by which Python also finds this package.
-
-    The folder of an installed package is not added: Python finds it anyway, and in PYTHONPATH its
-    modules would come before Python's own.
-    """
+    """Returns variables with absolute paths; an installed package is not in PYTHONPATH again."""
     found = dict(environ)
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "JAVA_HOME"):
         if found.get(name):

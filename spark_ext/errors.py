@@ -31,10 +31,7 @@ class SparkExtError(Exception):
     """The root of all errors of spark-ext.
 
     A class has the condition of its name: `NotMappedError` has USAGE_TRACKING_NOT_MAPPED. A class
-    with another condition names it.
-
-    Args:
-        params: The values of the template by the names of the parameters.
+    with another condition names it. `params` has the values of the template by name.
     """
 
     condition: ClassVar[str]

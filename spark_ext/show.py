@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders a result for people: as text for a terminal, as HTML for a notebook.
 
-A result consists of parts: a title, facts, tables and lists of lines. None is an empty cell,
-booleans are Delta's `true` and `false`, and a tuple or list is its values with commas. A character
-that could move the cursor of a terminal or break a line is escaped, because names of columns may
-have any character; HTML is also escaped.
+None is an empty cell, booleans are Delta's `true` and `false`, and a tuple or list is its values
+with commas. A character that could move the cursor of a terminal or break a line is escaped,
+because names of columns may have any character; HTML is also escaped.
 
 HTML shows states in colours and bytes with a unit. Text has exact bytes, which programs may read,
 except in tables that fit a terminal. The styles are in each element: a notebook aligns all cells to
@@ -116,11 +115,7 @@ class ManyTables(Rendered):
     """
 
     def text(self, *, all_tables: bool = False) -> str:
-        """Returns the sums and the tables that need a person.
-
-        Args:
-            all_tables: Whether a row for every table follows.
-        """
+        """Returns the sums and the tables that need a person, or a row for every table too."""
         parts = self._limited(None) if all_tables else self._limited(_SHOWN, has_rows=False)
         return "\n\n".join(part.text() for part in parts)
 
@@ -192,12 +187,8 @@ class Facts:
 class Table:
     """Rows under the names of their columns; a column of numbers is aligned to the right.
 
-    Args:
-        columns: The headings.
-        rows: The values.
-        caption: The caption in HTML.
-        narrow: The columns in text, if each row is one of many tables. The last one wraps at the
-            width of the terminal, and bytes have a unit.
+    `narrow` are the columns in text, if each row is one of many tables. The last one wraps at the
+    width of the terminal, and bytes have a unit.
     """
 
     columns: Sequence[str]
@@ -250,10 +241,7 @@ class Table:
 
 
 class Cases(Table):
-    """Tables for a person to read, each with what has happened and what to do.
-
-    A row has a state, a name, and texts of one or more lines, which text has below the name.
-    """
+    """Tables for a person to read: a state, a name, and texts of one or more lines below it."""
 
     def text(self) -> str:
         """Returns a line for each row, and below it the texts, which wrap in a terminal."""
@@ -325,10 +313,7 @@ def _aligned(
     fits: bool,
     has_head: bool = False,
 ) -> Iterator[str]:
-    """Yields the lines of rows, with a rule below the head.
-
-    The last cell continues in further lines at the width of the terminal if `fits`.
-    """
+    """Yields the lines of rows. The last cell continues at the width of the terminal if `fits`."""
     lines = [[*row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     if fits:

@@ -23,14 +23,13 @@ class Finding:
     """A problem that a check found.
 
     Args:
-        version: The version that caused the problem, or the first version with the problem; None
-            if that version is unknown. Versions count from 0.
+        version: The version that caused the problem, or the first version with the problem; None if
+            that version is unknown. Versions count from 0.
         check: The name of the check, one of `spark_ext.auditing.CHECKS`.
         column: The path of the column as SQL reads it; None if the problem is of no column.
         file: A data file as its `add` action names it, the file of a deletion vector, or a file of
             `_delta_log`; None if the problem is of no file.
         message: The problem and its effect on users of the table.
-        remedy: What to do.
         severity: `damage` if the table is not as the protocol or the RFC demand; `risk` if it is,
             and readers that do not follow the protocol may be misled.
     """
@@ -46,14 +45,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding before its check is named.
+    """A finding before its check is named; without a remedy, it has that of the check.
 
-    Args:
-        version: As in `Finding`, like `message`, `column` and `file`.
-        remedy: What to do; None for the remedy of the check.
-        num_files: The number of files with the problem; 0 for a problem that is not of data files.
-            Problems of files that are otherwise equal are one finding, whose message starts with
-            the number of all these files.
+    `num_files` counts the data files with the problem. Problems of files that are otherwise equal
+    are one finding, whose message starts with the number of all these files.
     """
 
     version: int | None
@@ -72,15 +67,9 @@ Describe = Callable[[State], str | None]
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the audit.
+    """A check of the audit, with the name of its function. The lowest `order` is the worst.
 
-    Args:
-        name: The name of the function.
-        order: The place among all checks; the worst problem has the lowest number.
-        remedy: What to do.
-        find: Finds the problems.
-        severity: The severity of all its findings.
-        needs_start: Whether the check needs at least one state.
+    `needs_start` is whether the check needs at least one state.
     """
 
     name: str

@@ -52,8 +52,7 @@ _CHANGE_SCHEMA = "Any change of the schema in a session with spark-ext writes th
 def unreadable_schema(state: State) -> str | None:
     """Finds a `schemaString` that is not a schema; no other check sees the columns then.
 
-    Source:
-        Protocol, "Schema Serialization Format".
+    Source: Protocol, "Schema Serialization Format".
     """
     if state.metadata.schema is not None:
         return None
@@ -64,9 +63,7 @@ def unreadable_schema(state: State) -> str | None:
 def unknown_mode(state: State) -> str | None:
     """Finds a column mapping mode that Delta does not know, in any letter case.
 
-    Source:
-        Protocol, "Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
-        `DeltaColumnMappingMode.apply`.
+    Source: Protocol, "Column Mapping"; Delta 4.4.0, `DeltaColumnMappingMode.apply`.
     """
     if state.mode in SUPPORTED_MODES:
         return None
@@ -84,12 +81,10 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
     """Finds physical paths that two columns have, at one time or one after the other.
 
     Letter case is ignored, because Parquet readers may ignore it. The comparison starts again after
-    RESTORE, CLONE and a removal of column mapping, as in `id_used_again`. If this holds
-    for a whole struct, only the struct is found.
+    RESTORE, CLONE and a removal of column mapping. Of a struct, only the struct is found.
 
-    Source:
-        RFC, "Writer Requirements for Column Mapping": "Assign a unique physical name to each
-        column".
+    Source: RFC, "Writer Requirements for Column Mapping": "Assign a unique physical name to each
+    column".
     """
     assigned: dict[Path, object] = {}
     reported: set[tuple[Path, object]] = set()
@@ -129,9 +124,8 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]
     physical names. The comparison starts again after RESTORE, CLONE and a removal of column
     mapping: ids are then of another table or version, or all ids are assigned again.
 
-    Source:
-        Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
-        `assignColumnIdAndPhysicalNameToSchema`, for replaced structs.
+    Source: Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0,
+    DeltaColumnMapping.scala, `assignColumnIdAndPhysicalNameToSchema`, for replaced structs.
     """
     assigned: dict[int, Path] = {}
     before: set[int] = set()
@@ -185,9 +179,7 @@ def _named_ids(state: State) -> Iterator[tuple[int, Path, Column]]:
 def mapping_keys_remain(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns with an id or a physical name in the newest version, if the mode is none.
 
-    Source:
-        Delta 4.4.0, RemoveColumnMappingCommand.scala, `updateMetadata`; docs/limits.md, "Column
-        mapping only partly removed".
+    Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, `updateMetadata`; docs/limits.md.
     """
     newest = states[-1]
     for column in () if newest.is_mapped else newest.columns:
@@ -212,8 +204,7 @@ def mapping_keys_remain(log: TableLog, states: tuple[State, ...]) -> Iterator[Pr
 def column_without_mapping(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns of a mapped table without an id or a physical name, in the newest version.
 
-    Source:
-        Protocol, "Writer Requirements for Column Mapping".
+    Source: Protocol, "Writer Requirements for Column Mapping".
     """
     newest = states[-1]
     for column in newest.columns if newest.is_mapped else ():
@@ -238,9 +229,8 @@ def column_without_mapping(log: TableLog, states: tuple[State, ...]) -> Iterator
 def protocol_too_low(state: State) -> str | None:
     """Finds column mapping, or the tracking feature, under a protocol that does not allow it.
 
-    Source:
-        Protocol, "Column Mapping" and "Table Features"; RFC, "Writer Requirements for Usage
-        Tracking": "writer version 7".
+    Source: Protocol, "Column Mapping" and "Table Features"; RFC, "Writer Requirements for Usage
+    Tracking": "writer version 7".
     """
     protocol = state.protocol
     versions = f"reader {protocol.min_reader_version}, writer {protocol.min_writer_version}"
@@ -265,12 +255,9 @@ def protocol_too_low(state: State) -> str | None:
     ),
 )
 def flag_turned_back(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds versions that set the flag of a tracked table to false.
+    """Finds versions that set the flag of a tracked table to false; an invalid flag was true.
 
-    A flag that was missing or not a boolean counts as true.
-
-    Source:
-        RFC, "Writer Requirements for Usage Tracking": "it must never be set back".
+    Source: RFC, "Writer Requirements for Usage Tracking": "it must never be set back".
     """
     for before, after in pairwise(states):
         was_true = before.is_tracked and before.flag is not False
@@ -294,8 +281,7 @@ def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
     removes column mapping, its logical path identifies it. Without column mapping, no column can be
     dropped while files keep it. If a whole struct was dropped, only the struct is found.
 
-    Source:
-        RFC, "Writer Requirements for Usage Tracking".
+    Source: RFC, "Writer Requirements for Usage Tracking".
     """
     for before, after in pairwise(states):
         if not (before.is_tracked and after.is_tracked) or not before.is_mapped:
@@ -336,9 +322,8 @@ def _changed(before: State, after: State) -> Iterator[tuple[Path, str]]:
 def flag_started_false(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds versions that add the feature to a mapped table and set the flag to false.
 
-    Source:
-        RFC, "Writer Requirements for Usage Tracking": "set to `true` when enabling usage tracking
-        on an existing table with column mapping enabled".
+    Source: RFC, "Writer Requirements for Usage Tracking": "set to `true` when enabling usage
+    tracking on an existing table with column mapping enabled".
     """
     for before, after in pairwise(states):
         is_added = after.is_tracked and not before.is_tracked
@@ -361,12 +346,11 @@ def flag_started_false(log: TableLog, states: tuple[State, ...]) -> Iterator[Pro
 def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns without a UUID that were added while the flag was true, or as it became true.
 
-    The check skips RESTORE, CLONE and the commit that enables column mapping on an existing table:
-    their columns already have names. If this holds for a whole struct, only the struct is found.
+    RESTORE, CLONE and the commit that enables column mapping on an existing table are skipped:
+    their columns already have names. Of a whole struct, only the struct is found.
 
-    Source:
-        RFC, "Writer Requirements for Column Mapping": "Otherwise the physical column name must
-        contain a universally unique identifier".
+    Source: RFC, "Writer Requirements for Column Mapping": "Otherwise the physical column name must
+    contain a universally unique identifier".
     """
     for before, after in pairwise(states):
         if after.flag is False or after.may_add_foreign_columns or not before.columns:
@@ -393,9 +377,8 @@ def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
 def max_column_id_too_small(state: State) -> str | None:
     """Finds a `maxColumnId` that is below an id in the schema, missing, or not a number.
 
-    Source:
-        Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
-        `checkColumnIdAndPhysicalNameAssignments`, which refuses such a table.
+    Source: Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0,
+    DeltaColumnMapping.scala, `checkColumnIdAndPhysicalNameAssignments`, which refuses such a table.
     """
     highest = max((id for id in state.ids if isinstance(id, int)), default=None)
     if not state.is_mapped or highest is None:
@@ -421,8 +404,7 @@ def max_column_id_decreased(log: TableLog, states: tuple[State, ...]) -> Iterato
 
     On an untracked table a RESTORE or CLONE may set the value of another version or table.
 
-    Source:
-        Protocol, "Writer Requirements for Column Mapping": it "must increase monotonically".
+    Source: Protocol, "Writer Requirements for Column Mapping": it "must increase monotonically".
     """
     for before, after in pairwise(states):
         if not before.is_mapped or not after.is_mapped:
@@ -440,11 +422,7 @@ def max_column_id_decreased(log: TableLog, states: tuple[State, ...]) -> Iterato
 
 @state_check(NEXT_CHANGE + 30, remedy=_CHANGE_SCHEMA)
 def feature_without_flag(state: State) -> str | None:
-    """Finds a tracked table whose properties lack the flag.
-
-    Source:
-        RFC, "Writer Requirements for Usage Tracking".
-    """
+    """Finds a tracked table whose properties lack the flag, against the RFC."""
     if not state.is_tracked or HAS_DROPPED_OR_RENAMED in state.metadata.configuration:
         return None
     return (
@@ -456,11 +434,7 @@ def feature_without_flag(state: State) -> str | None:
 
 @state_check(NEXT_CHANGE + 35, remedy=_CHANGE_SCHEMA)
 def flag_not_boolean(state: State) -> str | None:
-    """Finds a flag of a tracked table that is neither true nor false, in any letter case.
-
-    Source:
-        RFC, "Usage Tracking".
-    """
+    """Finds a flag of a tracked table that is neither true nor false, in any letter case."""
     configuration = state.metadata.configuration
     has_flag = state.is_tracked and HAS_DROPPED_OR_RENAMED in configuration
     if not has_flag or state.flag is not None:
@@ -480,13 +454,7 @@ def flag_not_boolean(state: State) -> str | None:
     ),
 )
 def flag_without_feature(state: State) -> str | None:
-    """Finds the flag where the protocol does not list the feature.
-
-    A CLONE by a session without spark-ext makes such a table.
-
-    Source:
-        RFC, "Usage Tracking": writers maintain the flag only because of the feature.
-    """
+    """Finds the flag where the protocol does not list the feature, such as after some CLONEs."""
     if state.is_tracked or HAS_DROPPED_OR_RENAMED not in state.metadata.configuration:
         return None
     return (

@@ -70,11 +70,7 @@ def _problem(log: TableLog, group: FileGroup, text: str, column: Path | None = N
 
 @check(WRONG_ROWS, remedy=_RESTORE_FILES)
 def file_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
-    """Finds data files and deletion vectors of the newest version that do not exist.
-
-    Source:
-        Protocol, "Add File and Remove File", "Deletion Vectors".
-    """
+    """Finds data files and deletion vectors of the newest version that do not exist."""
     for group in log.files or ():
         if group.problem == MISSING:
             text = "do not exist. Every query that needs them fails, and their rows are lost."
@@ -90,9 +86,8 @@ def file_unreadable(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
     Spark cannot read a footer, or in mode `id` a file without field ids. A vector is broken if its
     length or checksum differs from the values in the log and in its file.
 
-    Source:
-        Protocol, "Data Files", "Deletion Vector File Storage Format"; Spark 4.2,
-        ParquetReadSupport.scala, `getRequestedSchema`.
+    Source: Protocol, "Data Files", "Deletion Vector File Storage Format"; Spark 4.2,
+    ParquetReadSupport.scala, `getRequestedSchema`.
     """
     for group in log.files or ():
         if group.problem not in (None, MISSING):
@@ -138,8 +133,7 @@ def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[P
     agree. A file that is added again, as by a DELETE with deletion vectors, counts as new. If a
     whole struct has this problem, only the struct is found.
 
-    Source:
-        RFC, introduction; docs/limits.md, "Statements".
+    Source: RFC, introduction; docs/limits.md, "Statements".
     """
     added_in = _versions_added(states)
     text = (
@@ -209,13 +203,12 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
 def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns in files that are neither columns nor dropped columns of the table.
 
-    A file may lack columns, which are null then. Columns of row tracking and of Delta itself are
-    in files and in no schema. Drops from before the oldest version of the log are unknown, and so
-    are the drops of a CLONE's source; if the flag is false, there was none. Mode id ignores names,
-    and the other modes ignore ids. If a whole struct has this problem, only the struct is found.
+    A file may lack columns, which are null then. Columns of row tracking and of Delta itself are in
+    files and in no schema. Drops from before the oldest version of the log are unknown, and so are
+    the drops of a CLONE's source; if the flag is false, there was none. Mode id ignores names, and
+    the other modes ignore ids. If a whole struct has this problem, only the struct is found.
 
-    Source:
-        Protocol, "Reader Requirements for Column Mapping".
+    Source: Protocol, "Reader Requirements for Column Mapping".
     """
     if states[-1].metadata.schema is None:
         return
@@ -270,9 +263,8 @@ def _has_only_parts(data_type: DataType | str | None) -> bool:
 def partition_values(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds `partitionValues` whose keys are not the names of the partition columns in files.
 
-    Source:
-        Protocol, "Writer Requirements for Column Mapping": "use the physical name in partition
-        values".
+    Source: Protocol, "Writer Requirements for Column Mapping": "use the physical name in partition
+    values".
     """
     newest = states[-1]
     if newest.metadata.schema is None:
@@ -299,12 +291,11 @@ def partition_values(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds statistics of something that is neither a column nor a dropped column of the table.
 
-    A column that the file itself contains is a finding of `file_columns` instead. If a whole struct
-    has this problem, only the struct is found.
+    A column that the file itself contains is a finding of `file_columns` instead. Of a whole
+    struct, only the struct is found.
 
-    Source:
-        Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ... with
-        the physical name".
+    Source: Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ...
+    with the physical name".
     """
     if states[-1].metadata.schema is None:
         return
@@ -337,9 +328,7 @@ def misleading_name(log: TableLog, states: tuple[State, ...]) -> Iterator[Proble
     A rename or a drop followed by an ADD of the old name makes such a column. Nothing is damaged:
     Delta uses physical names and ids. A dropped column is found if a footer contains it.
 
-    Source:
-        Protocol, "Reader Requirements for Column Mapping", which readers have to follow for
-        statistics as well.
+    Source: Protocol, "Reader Requirements for Column Mapping", also for statistics.
     """
     newest = states[-1]
     if not newest.is_mapped or newest.metadata.schema is None:
@@ -398,10 +387,7 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
 
     A kept file is still in its folder after its columns have changed. The check finds nothing if
     the log starts at a checkpoint, or if an operation is CLONE or unknown: folders may then have
-    names that the log lacks.
-
-    Source:
-        Protocol, "Writer Requirements for Column Mapping"; Delta itself ignores folders.
+    names that the log lacks. Delta itself ignores folders.
     """
     # A state that only a checkpoint has lacks an operation.
     if any(state.may_add_foreign_mapped_files for state in states):

@@ -23,11 +23,9 @@ from spark_ext.model.schema import Schema, map_fields
 def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a log without version 0 and without a checkpoint to start from.
 
-    Only `commit_truncated` can also run on such a log. If it finds a truncated commit, this check
-    finds nothing, because the truncated commit explains the missing start.
+    A truncated commit explains the missing start, so only `commit_truncated` finds it then.
 
-    Source:
-        Protocol, "Checkpoints"; "Metadata Cleanup".
+    Source: Protocol, "Checkpoints"; "Metadata Cleanup".
     """
     if not states and not log.truncated_commits:
         yield Problem(
@@ -49,9 +47,8 @@ def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
 def commit_truncated(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds commits whose last line is not JSON; the other checks use the lines before it.
 
-    Source:
-        Protocol, "Delta Log Entries": "newline-delimited JSON"; Delta 4.4.0, DeltaLog.scala,
-        `jsonCommitParseOption`: a line that is not JSON ends every read.
+    Source: Protocol, "Delta Log Entries": "newline-delimited JSON"; Delta 4.4.0, DeltaLog.scala,
+    `jsonCommitParseOption`: a line that is not JSON ends every read.
     """
     for file in log.truncated_commits:
         yield Problem(
@@ -72,9 +69,8 @@ def commit_truncated(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 def log_without_commits(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a log that consists of a checkpoint alone, as a copy without old files does.
 
-    Source:
-        Delta 4.4.0, SnapshotManagement.scala, `createLogSegment`: "Could not find any delta files";
-        Delta's cleanup keeps the commit of the checkpoint that it starts at.
+    Source: Delta 4.4.0, SnapshotManagement.scala, `createLogSegment`: "Could not find any delta
+    files"; Delta's cleanup keeps the commit of the checkpoint that it starts at.
     """
     if log.first_commit is None:
         yield Problem(
@@ -94,11 +90,10 @@ def log_without_commits(log: TableLog, states: tuple[State, ...]) -> Iterator[Pr
 def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds checkpoints and log compaction files whose protocol or metadata differs from commits'.
 
-    Older releases of delta-rs omit features that they do not know. The check skips checkpoints that
-    are older than the replayed versions, and log compaction files whose first commits are deleted.
+    Older releases of delta-rs omit features that they do not know. Checkpoints that are older than
+    the replayed versions, and log compaction files whose first commits are deleted, are skipped.
 
-    Source:
-        Protocol, "Checkpoints" and "Log Compaction Files".
+    Source: Protocol, "Checkpoints" and "Log Compaction Files".
     """
     for summary in log.summaries:
         differing = ", ".join(_differing(summary, log, states))
@@ -118,8 +113,7 @@ def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Pro
 def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a `_last_checkpoint` that names no version, or one without a complete checkpoint.
 
-    Source:
-        Protocol, "Last Checkpoint File".
+    Source: Protocol, "Last Checkpoint File".
     """
     named = log.last_checkpoint_target
     existing = {summary.version for summary in log.summaries if summary.first_version is None}

@@ -29,10 +29,7 @@ _DURATION = re.compile(
 
 
 def size(text: str) -> int:
-    """Returns bytes.
-
-    Raises:
-        ArgumentTypeError: The text is not a number with a unit of bytes.
+    """Returns the bytes of a number with a unit; raises ArgumentTypeError, as all functions here.
 
     Example:
         >>> size("500GB"), size("1.5 MiB"), size("42B")
@@ -49,10 +46,7 @@ def size(text: str) -> int:
 
 
 def duration(text: str) -> timedelta:
-    """Returns a duration.
-
-    Raises:
-        ArgumentTypeError: The text is not a list of numbers with units of time.
+    """Returns the duration of a list of numbers with units of time.
 
     Example:
         >>> str(duration("1h30m")), str(duration("45s"))
@@ -67,11 +61,7 @@ def duration(text: str) -> timedelta:
 
 
 def count(text: str, least: int = 1) -> int:
-    """Returns a number from 1 or from 0.
-
-    Raises:
-        ArgumentTypeError: The text is not such a number.
-    """
+    """Returns a number from 1 or from 0."""
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least}")
     return int(text)
@@ -90,11 +80,7 @@ def column(text: str) -> str:
 
 
 def output_file(forms: Sequence[str], text: str) -> Path:
-    """Returns the file of an argument, which ends with one of the forms and can be written.
-
-    Raises:
-        ArgumentTypeError: The name has another end, or the folder is not writable.
-    """
+    """Returns the file of an argument, which ends with one of the forms and can be written."""
     path = Path(text)
     try:
         require_form(path, forms)
@@ -167,13 +153,7 @@ def given(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_where(parser: argparse.ArgumentParser, number: str = "+", others: str = "") -> None:
-    """Adds the places of the tables.
-
-    Args:
-        parser: The parser of the command.
-        number: How many places there are, as `nargs` of `argparse`.
-        others: What the help says about no place.
-    """
+    """Adds the places of the tables; `number` is `nargs`, and `others` is the help for no place."""
     parser.add_argument(
         "where",
         nargs=number,

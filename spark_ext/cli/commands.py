@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands: names, help, arguments, and the functions that run them.
 
-The modules of the calls are imported by the commands that need them, because the other commands
-also run without pyspark.
+The modules of the calls are imported late, because other commands run without pyspark.
 """
 
 from __future__ import annotations
@@ -50,15 +49,7 @@ RIGHT, NOT_RIGHT, FAILED = 0, 1, 2
 
 @dataclass(frozen=True)
 class Command:
-    """A command, its help, and the function that runs it.
-
-    Args:
-        name: The name on the command line.
-        help: The purpose of the command and its exit codes, for the list of commands.
-        examples: Command lines for its help, without the program.
-        run: Runs the command with its arguments, and returns the exit code.
-        add_arguments: Adds the arguments to the parser of the command.
-    """
+    """A command, its help with its exit codes, and the function that returns its exit code."""
 
     name: str
     help: str

@@ -34,11 +34,7 @@ def written(write: Callable[[Path], None], paths: Iterable[Path]) -> bool:
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """Yields standard output, and flushes it after the body.
-
-    Raises:
-        OSError: The reader of standard output has ended, or its disk is full.
-    """
+    """Yields standard output, and flushes it afterwards. Raises OSError if its reader has ended."""
     try:
         yield sys.stdout
         sys.stdout.flush()
@@ -62,8 +58,7 @@ def error_text(error: Exception) -> str:
 def progress(form: str) -> Callable[[LakehouseProgress], None] | None:
     """Returns the callback that prints the progress of a run in one of the forms, or None.
 
-    The progress is a line for people, which replaces the last line of a terminal, or lines of JSON
-    for schedulers.
+    A line for people replaces the last line of a terminal. Schedulers get lines of JSON.
     """
     if form == NONE:
         return None

@@ -42,15 +42,8 @@ _SECONDS = 2.0
 def own_session(name: str, own: Mapping[str, str] = {}) -> Iterator[SparkSession]:
     """Yields a session with spark-ext and the user's `spark-defaults.conf`.
 
-    Stops the session afterwards, unless this process had a session before.
-
-    Args:
-        name: The command.
-        own: The settings of the command, unless the user's file has other values.
-
-    Raises:
-        SparkExtError: As `configure`.
-        OSError: The user's `spark-defaults.conf` cannot be read.
+    Stops the session afterwards, unless this process had a session before. The settings in `own`
+    hold unless the user's file has other values.
     """
     from pyspark.sql import SparkSession
 
@@ -118,19 +111,10 @@ def run(
     failed: int,
     settings: Mapping[str, str] = {},
 ) -> int:
-    """Runs a call over many tables, and returns the exit code.
+    """Runs a call over many tables, and returns the exit code, at least `failed` after an error.
 
     The files are written first, because standard output may have no reader, and the session may
-    fail to stop.
-
-    Args:
-        command: The name of the command.
-        call: Returns the report, or raises an error with the attribute `report`.
-        code_of: Returns the exit code of a report.
-        write: Writes the files, and returns whether each is written.
-        show: Prints the report.
-        failed: The least exit code of a run that ended with an error.
-        settings: The settings of the session.
+    fail to stop. `call` returns the report, or raises an error with the attribute `report`.
     """
     code = None
     try:

@@ -166,10 +166,7 @@ def _row_of(column: Column) -> LiveColumn:
 
 
 def _former_paths(found: Sequence[State]) -> dict[Path, set[Path]]:
-    """Maps each column of the newest version to all paths that it may have had.
-
-    RESTORE and others may bring a column back, with its id and physical path.
-    """
+    """Maps each column of the newest version to its former paths, also across RESTORE."""
     now: dict[Path, set[Path]] = {}
     by_identity: dict[tuple[int | None, Path], set[Path]] = {}
     before: State | None = None
@@ -327,11 +324,7 @@ class _Files:
         return replace(row, step=step, statement=statement, earliest=later)
 
     def _rewriting(self) -> tuple[str, str]:
-        """Returns the step for live files. PURGE compares the columns in footers only.
-
-        Source:
-            Protocol, "Maintenance Operations on Catalog-managed Tables".
-        """
+        """Returns the step for live files. PURGE compares the columns in footers only."""
         folder, newest = self._folder, self._newest
         # Delta finds columns of files in the schema by their names alone.
         named = newest.names_in_files.keys()
@@ -347,10 +340,8 @@ class _Files:
     def _vacuum(self, left: Sequence[FileGroup]) -> tuple[str, str, int]:
         """Returns the step, its statement, and when all these files are old enough.
 
-        VACUUM would delete the files of other tables below the folder too.
-
-        Source:
-            Delta 4.4.0, VacuumCommand.scala, `getValidFilesFromSnapshot`.
+        VACUUM would delete the files of other tables below the folder too. Source: Delta 4.4.0,
+        VacuumCommand.scala, `getValidFilesFromSnapshot`.
         """
         folder = self._folder
         since = folder.moment.time if all(each.is_older for each in left) else folder.now
@@ -365,11 +356,7 @@ class _Files:
         return dropped.VACUUM, f"VACUUM {folder.name}", at
 
     def _log(self) -> Iterator[DroppedPlace]:
-        """Yields the rows of the log. Cleanup counts whole days of UTC.
-
-        Source:
-            Delta 4.4.0, MetadataCleanup.scala, `cleanUpExpiredLogs`.
-        """
+        """Yields the rows of the log. Cleanup counts whole days of UTC (MetadataCleanup.scala)."""
         folder = self._folder
         text = "Let the table write a checkpoint: log cleanup follows it"
         if not folder.cleans_up_log:
@@ -394,12 +381,7 @@ def _examples(files: Sequence[FileGroup], *others: str) -> str:
 
 
 class FileColumns:
-    """The columns that the files of a version may contain.
-
-    Args:
-        state: The version's protocol and metadata.
-        known: The names that files of any known version may contain.
-    """
+    """The columns that the files of a version, or of any known version, may contain."""
 
     def __init__(self, state: State, known: KnownNames) -> None:
         self._by_id = state.mode == MODE_ID

@@ -21,7 +21,6 @@ class ErasureStart:
     back.
 
     Args:
-        since: The versions from this one on add only files that are newer than the last drop.
         checked: The version at which an earlier certificate found all live files clean; None
             without a certificate that continues.
         version: The earliest possible version of the moment; -1 if no column was ever dropped.

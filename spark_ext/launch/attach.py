@@ -17,29 +17,22 @@ if TYPE_CHECKING:
 
 
 def attach(spark: SparkSession) -> SparkSession:
-    """Adds usage tracking to a running session, as `configure` does to a new one.
+    """Adds usage tracking to a running session, as `configure` does to a new one; returns it.
 
     The session keeps its views, settings and running queries. Later sessions of the application
-    have usage tracking as well. Each other session that already exists needs its own call.
-
-    Args:
-        spark: A session with Delta's extension and catalog. A session with usage tracking is
-            unchanged.
-
-    Returns:
-        `spark` itself.
+    have usage tracking as well. Each other session that already exists needs its own call. A
+    session with usage tracking is unchanged.
 
     Raises:
         TypeError: `spark` is not a session.
         ExtensionJarMissingError: The jar was not built.
-        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE. The session is of
-            Spark Connect, the JVM lacks Delta, or the JVM accepts no jar.
+        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE. The session is of Spark
+            Connect, the JVM lacks Delta, or the JVM accepts no jar.
         DifferentVersionsError: The session has a jar of another version.
         AnalysisException: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session accepts no further
-            rule; USAGE_TRACKING_DELTA_ALREADY_LOADED, if the JVM has
-            `-XX:+DisableAttachMechanism`; USAGE_TRACKING_SEVERAL_JARS, if it has
-            different jars of spark-ext; USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION;
-            USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
+            rule; USAGE_TRACKING_DELTA_ALREADY_LOADED, if the JVM has `-XX:+DisableAttachMechanism`;
+            USAGE_TRACKING_SEVERAL_JARS, if it has different jars of spark-ext;
+            USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION; USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
             DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG.
     """
     from pyspark.sql import SparkSession
@@ -57,15 +50,9 @@ def attach(spark: SparkSession) -> SparkSession:
 
 
 def add_jar(spark: SparkSession) -> JVMView:
-    """Adds our jar to a running classic session and its executors, and installs no hook.
+    """Adds our jar to a running classic session and its executors, without a hook; returns the JVM.
 
-    Returns:
-        The JVM, with our classes.
-
-    Raises:
-        ExtensionJarMissingError: The jar was not built.
-        SessionNotAttachableError: The JVM lacks Delta, or accepts no further jar.
-        DifferentVersionsError: The session has a jar of another version.
+    Raises ExtensionJarMissingError, SessionNotAttachableError or DifferentVersionsError.
     """
     context = spark.sparkContext
     jvm: JVMView = context._jvm

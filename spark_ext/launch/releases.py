@@ -18,11 +18,8 @@ DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 def require_jars(jvm: Any) -> None:
     """Refuses a JVM that cannot load the extensions, or has another version of our jar.
 
-    Spark itself only logs a warning if it cannot load an extension.
-
-    Raises:
-        JvmWithoutJarsError: USAGE_TRACKING_JVM_WITHOUT_JARS.
-        DifferentVersionsError: USAGE_TRACKING_DIFFERENT_VERSIONS.
+    Spark itself only logs a warning if it cannot load an extension. Raises JvmWithoutJarsError or
+    DifferentVersionsError.
     """
     wanted = (USAGE_TRACKING_EXTENSION, DELTA_EXTENSION)
     missing = [name for name in wanted if not places_of(jvm, name)]
@@ -39,10 +36,6 @@ def places_of(jvm: Any, name: str) -> list[str]:
 
 
 def require_version(jar: str) -> None:
-    """Refuses a jar of another version than this package.
-
-    Raises:
-        DifferentVersionsError: USAGE_TRACKING_DIFFERENT_VERSIONS.
-    """
+    """Raises DifferentVersionsError for a jar of another version than this package."""
     if jar != __version__:
         raise DifferentVersionsError(package=__version__, jar=jar)

@@ -44,17 +44,11 @@ DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 def configure(
     builder: SparkSession.Builder, extra_packages: list[str] | None = None
 ) -> SparkSession.Builder:
-    """Adds Delta Lake, our jar, the extensions and the catalog to a session builder.
+    """Adds Delta Lake, our jar, the extensions and the catalog to a session builder; returns it.
 
     The builder keeps its own options: `configure` adds to its packages, jars and extensions, and
-    does not change its session catalog or driver Python.
-
-    Args:
-        builder: A `SparkSession.builder`.
-        extra_packages: Further Maven coordinates, as in `configure_spark_with_delta_pip`.
-
-    Returns:
-        The same builder.
+    does not change its session catalog or driver Python. `extra_packages` are further Maven
+    coordinates, as in `configure_spark_with_delta_pip`.
 
     Raises:
         TypeError: `builder` is not a session builder.
@@ -66,9 +60,6 @@ def configure(
         SessionAlreadyRunningError: The running Spark context has no usage tracking.
         JvmWithoutJarsError: The running JVM cannot load the extensions.
         DifferentVersionsError: The JVM has our jar in another version than this package.
-
-    Source:
-        Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
     """
     _refuse_remote(builder)
     with _required(lambda missing: ClassicSparkMissingError(error=missing)):
@@ -95,11 +86,7 @@ def configure(
 
 
 def jar() -> Path:
-    """Returns the path of our jar.
-
-    Raises:
-        ExtensionJarMissingError: The jar was not built.
-    """
+    """Returns the path of our jar; raises ExtensionJarMissingError if it was not built."""
     path = Path(str(files("spark_ext") / "jars" / "spark-ext.jar"))
     if not path.is_file():
         raise ExtensionJarMissingError(path=str(path))
@@ -107,14 +94,7 @@ def jar() -> Path:
 
 
 def submit_options() -> dict[str, str]:
-    """Returns every Spark option that the plugin needs, by its key.
-
-    Raises:
-        ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
-        DeltaPackageMissingError: delta-spark or a package that it imports is missing.
-        ExtensionJarMissingError: The jar was not built.
-        UnquotableArgumentError: The jar's path contains a comma, at which Spark splits the list.
-    """
+    """Returns every Spark option that the plugin needs, by its key. Raises as `configure`."""
     if "," in str(jar()):
         raise UnquotableArgumentError(argument=jar())
     with _required(lambda missing: ClassicSparkMissingError(error=missing)):
@@ -137,16 +117,9 @@ def submit_options() -> dict[str, str]:
 def submit_args(deploy_mode: str = CLIENT) -> list[str]:
     """Returns the options of `configure` as arguments of spark-submit, spark-sql or pyspark.
 
-    Args:
-        deploy_mode: One of `DEPLOY_MODES`. In cluster mode the driver runs on another machine,
-            whose configuration sets the driver's Python.
-
-    Raises:
-        ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
-        DeltaPackageMissingError: delta-spark or a package that it imports is missing.
-        ExtensionJarMissingError: The jar was not built.
-        UnquotableArgumentError: An argument contains white space, at which a shell splits the
-            output of `$(..)`. Or the jar's path contains a comma, at which Spark splits the list.
+    In cluster mode the driver runs on another machine, whose configuration sets the driver's
+    Python. Raises as `configure`, or UnquotableArgumentError if an argument contains white space,
+    at which a shell splits the output of `$(..)`.
     """
     options = submit_options()
     arguments = ["--packages", options.pop(PACKAGES), "--jars", options.pop(JARS)]
@@ -187,10 +160,10 @@ def is_connect(value: Any) -> bool:
 
 
 def _refuse_remote(builder: SparkSession.Builder) -> None:
-    """Raises RemoteSessionError if the session would belong to a server that already runs.
+    """Raises if the session would belong to a running server, which ignores our settings.
 
-    Such a server ignores our settings. PySpark starts a server with our settings if the address is
-    `local`, or if `spark.api.mode` asks for Spark Connect and no address is set.
+    PySpark starts a server with our settings if the address is `local`, or if `spark.api.mode` asks
+    for Spark Connect and no address is set.
     """
     options: dict[str, str] = getattr(builder, "_options", {})
     address = options.get("spark.remote", os.environ.get("SPARK_REMOTE", ""))

@@ -50,15 +50,12 @@ def _is_spark_home(path: Path) -> bool:
 def defaults(file: Path | None) -> dict[str, str]:
     r"""Returns the settings of a defaults file; none if the file does not exist.
 
-    A backslash before another character than the end of a line is removed. Escapes such as `\t`
-    and `\u00fc` have no meaning here.
+    A backslash before another character than the end of a line is removed. Escapes such as `\t` and
+    `\u00fc` have no meaning here. Raises OSError if the file cannot be read, so that no session
+    starts.
 
-    Raises:
-        OSError: The file cannot be read, so that no session starts.
-
-    Source:
-        Spark 4.2, `Utils.getPropertiesFromFile`: UTF-8, and U+FFFD for bytes that are not UTF-8;
-        Spark ignores a path that is not a file. Java 17, `java.util.Properties.load(Reader)`.
+    Source: Spark 4.2, `Utils.getPropertiesFromFile`: UTF-8, and U+FFFD for bytes that are not
+    UTF-8; Spark ignores a path that is not a file. Java 17, `java.util.Properties.load(Reader)`.
     """
     # Java does the same: a file in an unreadable folder does not exist.
     if file is None or not os.path.isfile(file):

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The actions of a Delta log that are about a table's metadata, as they were written.
 
-Wrong values are kept: the audit reports them.
-
-Source:
-    Protocol, "Actions" and "Checkpoints".
+Wrong values are kept: the audit reports them. Source: Protocol, "Actions" and "Checkpoints".
 """
 
 from __future__ import annotations
@@ -33,16 +30,7 @@ VECTORS: Final = "vectors"
 
 @dataclass(frozen=True)
 class LoggedMetadata:
-    """A `metaData` action.
-
-    Args:
-        schema: None if `schemaString` is not a schema.
-        configuration: Every property, with its value of any type.
-        id: The table's id; None if it is not a text.
-
-    Source:
-        Protocol, "Change Metadata".
-    """
+    """A `metaData` action. Its schema and its id are None if they are not valid."""
 
     schema: Schema | None
     configuration: Mapping[str, Any] = field(default_factory=dict)
@@ -54,10 +42,8 @@ class LoggedMetadata:
 class Commit:
     """A commit that has a `metaData` or a `protocol` action.
 
-    Args:
-        time: In milliseconds since the epoch, as DESCRIBE HISTORY shows it.
-        operation: The operation in `commitInfo`; the writer may omit it and `user`.
-        user: The `userName` in `commitInfo`, else the `userId`.
+    `time` is in milliseconds since the epoch, as DESCRIBE HISTORY shows it. The writer may omit the
+    `operation` and the `user`, which is `userName` or else `userId`.
     """
 
     version: int
@@ -86,12 +72,10 @@ class Commit:
 
 @dataclass(frozen=True)
 class Summary:
-    """A checkpoint, or a log compaction file, with the metadata at its version.
+    """A checkpoint, or a log compaction file, with the metadata at its (last) version.
 
-    Args:
-        file: The name in `_delta_log`; the name of the first part of a multi-part checkpoint.
-        version: The version of a checkpoint, or the last version of a log compaction file.
-        first_version: The first version of a log compaction file; None for a checkpoint.
+    `file` is the name in `_delta_log`, of the first part of a multi-part checkpoint.
+    `first_version` is that of a log compaction file; None for a checkpoint.
     """
 
     file: str
@@ -119,10 +103,7 @@ class Summary:
 class ParquetColumn:
     """A column in a data file's own schema, at any level.
 
-    Args:
-        path: A physical path, with `element`, `key` and `value` for any names of groups in the
-            file.
-        field_id: None if the file has none.
+    The physical path has `element`, `key` and `value` for any names of groups in the file.
     """
 
     path: Path
@@ -138,7 +119,6 @@ class FileGroup:
             names it.
         num_files: The number of files. A folder without files counts as one if its name contains
             the name of a column.
-        size_in_bytes: The size of all files.
         kind: `LIVE`, `REMOVED` (the log names the file and no longer needs it), `CHANGE_DATA`,
             `UNTRACKED`, or `VECTORS` for deletion vectors that are not live.
         source: The table that contains a file from outside of this table's folder, or the folder if
@@ -147,7 +127,7 @@ class FileGroup:
         is_older: Whether the files are not live, and were written and removed up to the moment
             since which live files are clean. False in an audit.
         added_under: The version of the newest metadata at the last commit that added the files, as
-            their rows then count as new; None if that commit was cleaned up. None in a search for
+            their rows then count as new; None if that commit was cleaned up, and in a search for
             dropped columns.
         partition_columns: The keys of `partitionValues` of live files.
         folders: The names before `=` in the folders of the files.
@@ -155,10 +135,8 @@ class FileGroup:
         columns: The columns in the footers; None if the footers were not read, or cannot be.
             Deletion vectors have no columns.
         problem: Why a footer cannot be read; `MISSING` for a file that does not exist.
-        vector: The file of the example's deletion vector if that cannot be read: its path below
-            the table's folder, or its URI.
-        vector_problem: Why the deletion vector cannot be read; `MISSING` for a file that does not
-            exist.
+        vector: The file of the example's deletion vector if that cannot be read: its path below the
+            table's folder, or its URI. `vector_problem` says why.
     """
 
     example: str
@@ -184,7 +162,6 @@ class TableLog:
 
     Args:
         name: The table, as the user wrote it.
-        last_version: The newest version of the table.
         commits: The commits that change metadata or protocol, by version, without those that log
             cleanup deleted.
         summaries: Every checkpoint and log compaction file.
@@ -253,10 +230,7 @@ def _schema(text: Any) -> Schema | None:
 
 @dataclass(frozen=True)
 class Moment:
-    """A version of a table and its time, in milliseconds since the epoch.
-
-    Version -1 is before the first version of a whole log.
-    """
+    """A version and its time, in milliseconds since the epoch. Version -1 is before the first."""
 
     version: int
     time: int
@@ -268,12 +242,8 @@ class TableFolder:
 
     Args:
         name: The table's name for a SQL statement.
-        log: The log. Its `files` are the live files, and the others in the folder.
-        now: The time of the reading, in milliseconds since the epoch.
-        deleted_file_retention: `delta.deletedFileRetentionDuration` in milliseconds.
-        log_retention: `delta.logRetentionDuration` in milliseconds.
-        cleans_up_log: `delta.enableExpiredLogCleanup`.
-        location: The path of the table.
+        now: The time of the reading, in milliseconds since the epoch, as are all times. The
+            retentions are in milliseconds.
         asked: What the caller asks for; None for every dropped column.
         moment: Since when all live files are clean, if those of the newest version are.
         other_tables: The folders of other tables below the folder.
@@ -283,7 +253,7 @@ class TableFolder:
         tombstones: The number of files that checkpoints name as removed.
         older_tombstones: Those that were removed up to the moment, in newer checkpoints.
         cleanable_from: The time from which the retention of log cleanup counts for
-            `older_log_files`, in milliseconds since the epoch.
+            `older_log_files`.
     """
 
     name: str

@@ -30,12 +30,7 @@ ADD, DROP, RENAME = "add", "drop", "rename"
 
 @dataclass(frozen=True)
 class ColumnVersions:
-    """The versions that added a column and last renamed it.
-
-    Args:
-        added: None if that version is older than the log.
-        renamed: None if no version of the log renamed the column.
-    """
+    """The versions that added a column and last renamed it; None if the log has no such version."""
 
     added: int | None
     renamed: int | None = None
@@ -46,13 +41,11 @@ _UNKNOWN = ColumnVersions(None)
 
 @dataclass(frozen=True)
 class ColumnHistory:
-    """The changes of a table's columns, and the resulting columns.
+    """The changes of a table's columns, and the resulting columns by path.
 
-    Args:
-        events: By version; within a version first drops, then renames, then adds. Their timestamps
-            are milliseconds since the epoch, of which the JVM makes timestamps: a log may have any
-            64-bit number, and Python's datetime ends with the year 9999.
-        columns: The newest columns, by path.
+    Events are by version; within a version first drops, then renames, then adds. Their timestamps
+    are milliseconds since the epoch, of which the JVM makes timestamps: a log may have any 64-bit
+    number, and Python's datetime ends with the year 9999.
     """
 
     events: tuple[ColumnChange, ...]
@@ -66,11 +59,8 @@ def column_history(log: TableLog) -> ColumnHistory:
     the flag (`spark_ext.model.changes`). Otherwise it is the same if its name is, including letter
     case. If REPLACE or overwriteSchema gives a column a new id, one column is dropped and another
     one added. The columns that RESTORE restores are listed as added. The children of a renamed
-    column are not renamed. A new type or another order is not an event.
-
-    Returns:
-        The history. If the log starts at a checkpoint, the version that added the columns there is
-        not known.
+    column are not renamed. A new type or another order is not an event. If the log starts at a
+    checkpoint, the version that added the columns there is not known.
     """
     # A schema that cannot be read is skipped.
     found = [state for state in states(log) if state.metadata.schema is not None]
@@ -162,9 +152,6 @@ def status(log: TableLog) -> StatusRow:
 
     An unknown mode is returned as well. A flag of a tracked table that is missing or not a boolean
     counts as true. The commit since which it is true is None if that commit was cleaned up.
-
-    Source:
-        RFC, "Usage Tracking".
     """
     found = states(log)
     last = found[-1]
@@ -203,11 +190,7 @@ _ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")
 
 @dataclass(frozen=True)
 class KnownNames:
-    """The names and field ids that the data files of a table may contain, in any letter case.
-
-    Args:
-        states: Every known state of the table, oldest first.
-    """
+    """The names and field ids that the data files of a table may contain, in any letter case."""
 
     states: Sequence[State]
 
@@ -249,10 +232,7 @@ class KnownNames:
 
     @property
     def _states_with_dropped(self) -> Sequence[State]:
-        """Returns the states with columns that live files may contain after a drop.
-
-        If the table has no column mapping, its files contain present columns only.
-        """
+        """Returns the states with columns that live files may contain after a drop."""
         return self.states if self.states[-1].is_mapped else ()
 
     @cached_property

@@ -28,10 +28,7 @@ from spark_ext.model.schema import Path, lower
 class State:
     """The protocol and the metadata of a table from one change of them until the next.
 
-    Args:
-        version: The first version with this protocol and metadata.
-        commit: The commit of that version. None if log cleanup deleted the commit, and a checkpoint
-            contains the state.
+    `commit` is None if log cleanup deleted it, and a checkpoint contains the state.
     """
 
     version: int
@@ -136,10 +133,8 @@ def states(log: TableLog) -> tuple[State, ...]:
     """Returns every state of the log, oldest first.
 
     If log cleanup deleted version 0, the states start at the oldest checkpoint that has both
-    actions, `metaData` and `protocol`, and that the commits follow without a gap.
-
-    Returns:
-        The states. Empty if the log has neither version 0 nor such a checkpoint.
+    actions, `metaData` and `protocol`, and that the commits follow without a gap. Without such a
+    checkpoint, there are none.
     """
     start = None if log.first_commit == 0 else _oldest_checkpoint(log)
     if start is None and log.first_commit != 0:

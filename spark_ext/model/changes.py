@@ -15,11 +15,7 @@ from spark_ext.model.schema import Field, Path, Schema, differing, inner_types, 
 class ColumnChanges:
     """The columns added, dropped and renamed, each by its logical path.
 
-    Args:
-        added: Paths in the new schema.
-        dropped: Paths in the old schema.
-        renamed: Pairs of a path in the old and a path in the new schema. A child of a renamed
-            column has a pair only if its own name changed.
+    A child of a renamed column is renamed only if its own name changed.
     """
 
     added: tuple[Path, ...] = ()
@@ -38,12 +34,8 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
     A column whose name changed only in letter case counts as renamed: files keep the old case, and
     Parquet readers may compare names exactly.
 
-    Returns:
-        The changes, in the order of the schemas.
-
-    Source:
-        Delta 4.4.0, DeltaColumnMapping.scala, `isDropColumnOperation`, `collectDroppedColumns`,
-        `collectRenamedColumns`, which compare physical paths only.
+    Source: Delta 4.4.0, DeltaColumnMapping.scala, `isDropColumnOperation`, `collectDroppedColumns`,
+    `collectRenamedColumns`, which compare physical paths only.
     """
     old, new = differing(old, new)
     after = {_identity(column): column for column in columns_of(new) if has_column_id(column.field)}
@@ -84,15 +76,9 @@ def _identity(column: Column) -> tuple[int, Path]:
 def misleading_names(schema: Schema) -> list[tuple[Column, Column]]:
     """Returns the columns whose logical name is another column's physical name in the same struct.
 
-    Delta finds columns by physical names or ids, and reads the right columns. A reader that looks
-    for values or statistics by logical names reads another column.
-
-    Args:
-        schema: The schema of a mapped table.
-
-    Returns:
-        Pairs of such a column and the other column. Letter case is ignored, as readers of Parquet
-        do.
+    Delta finds columns of a mapped table by physical names or ids, and reads the right columns. A
+    reader that looks for values or statistics by logical names reads another column. Letter case is
+    ignored, as readers of Parquet do.
 
     Example:
         >>> found = misleading_names(table({"town": "1 city", "city": "2 col-5d2c"}, "name").schema)
@@ -115,16 +101,12 @@ def misleading_names(schema: Schema) -> list[tuple[Column, Column]]:
 class FormerIds:
     """The column ids of a table before an alignment of its names removed column mapping.
 
-    Args:
-        highest: The highest id that the table ever used.
-        ids: For each path the id and the type of the column.
+    `highest` is the highest id that the table ever used. The property
+    `sparkext.columnMapping.aligning` starts with the former mode. The commit that removes column
+    mapping appends JSON: for each path the id and the type of the column. The type includes
+    elements, keys and values, but not the fields of a struct::
 
-    Shape:
-        The property `sparkext.columnMapping.aligning` starts with the former mode. The commit that
-        removes column mapping appends JSON: for each path the id and the type of the column. The
-        type includes elements, keys and values, but not the fields of a struct::
-
-            name {"max":8,"ids":{"items":[2,"array/struct"],"items.element.x":[3,"long"]}}
+        name {"max":8,"ids":{"items":[2,"array/struct"],"items.element.x":[3,"long"]}}
     """
 
     highest: int

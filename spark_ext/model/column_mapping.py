@@ -50,18 +50,11 @@ _FEATURES_READER, _FEATURES_WRITER = 3, 7
 
 
 def mode_of(configuration: Mapping[str, str]) -> str:
-    """Returns the column mapping mode of a table in lower case.
+    """Returns the column mapping mode of a table in lower case, as `DeltaColumnMappingMode.apply`.
 
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED, for a mode that another writer set. Delta
             refuses to set an unknown mode.
-
-    Source:
-        `DeltaColumnMappingMode.apply`.
-
-    Example:
-        >>> mode_of({"delta.columnMapping.mode": "Name"})
-        'name'
     """
     return supported_mode(configuration.get(COLUMN_MAPPING_MODE, MODE_NONE))
 
@@ -74,13 +67,10 @@ def supported_mode(mode: str) -> str:
 
 
 def is_mapped(metadata: TableMetadata) -> bool:
-    """Returns whether column mapping is on.
+    """Returns whether column mapping is on, as `requiresNewProtocol` of earlier releases.
 
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
-
-    Source:
-        `requiresNewProtocol` of earlier releases.
     """
     return mode_of(metadata.configuration) != MODE_NONE
 
@@ -90,9 +80,8 @@ def satisfy_column_mapping_protocol(protocol: Protocol) -> bool:
 
     Reader version 2 and writer versions 5 and 6 imply the feature.
 
-    Source:
-        `satisfyColumnMappingProtocol` of earlier releases; TableFeatureSupport.scala,
-        `isFeatureSupported`.
+    Source: `satisfyColumnMappingProtocol` of earlier releases; TableFeatureSupport.scala,
+    `isFeatureSupported`.
     """
     if protocol.min_reader_version >= _FEATURES_READER:
         readable = protocol.has_reader_feature(COLUMN_MAPPING_FEATURE)
@@ -133,22 +122,15 @@ def has_physical_name(field: Field) -> bool:
 
 
 def physical_name(field: Field) -> str:
-    """Returns the name of a field in data files: its physical name, or else its logical name.
-
-    Source:
-        `getPhysicalName`.
-    """
+    """Returns the name of a field in data files: its physical name, or else its logical name."""
     return str(field_metadata(field).get(PHYSICAL_NAME, field["name"]))
 
 
 def with_physical_name(field: Field, name: str) -> Field:
     """Returns a field with another physical name, which the keys of its nested ids start with.
 
-    Shape:
-        `delta.columnMapping.nested.ids` is `{"<physical name>.element": 7}`.
-
-    Source:
-        `assignPhysicalName`; `rewriteFieldIdsForIceberg` for the keys.
+    Nested ids are `{"<physical name>.element": 7}`. Source: `assignPhysicalName`;
+    `rewriteFieldIdsForIceberg` for the keys.
     """
     old = physical_name(field)
     metadata = {**field_metadata(field), PHYSICAL_NAME: name}
@@ -191,12 +173,9 @@ def max_column_id(metadata: TableMetadata) -> int:
 
 
 class Column(NamedTuple):
-    """A column of a schema, at any level.
+    """A column of a schema, at any level, with its logical path.
 
-    Args:
-        path: The logical path.
-        physical_path: The physical names, or else logical names, even if column mapping is off.
-        field: The field of the schema.
+    `physical_path` has the physical names, or else logical names, even if column mapping is off.
     """
 
     path: Path
@@ -235,7 +214,7 @@ def columns_of(schema: Schema) -> tuple[Column, ...]:
 
 
 def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) -> Schema:
-    """Returns the schema that data files have for a logical schema.
+    """Returns the schema that data files have for a logical schema, as `createPhysicalSchema`.
 
     Args:
         schema: The logical schema, possibly without metadata.
@@ -250,9 +229,6 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
             `reference_schema` nor internal to Delta.
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
         MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
-
-    Source:
-        `createPhysicalSchema`.
     """
     mode = supported_mode(mode)
     if mode == MODE_NONE:
@@ -274,11 +250,7 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
 
 
 def _is_internal(field: Field) -> bool:
-    """Returns whether Delta adds a field to the schema of files by itself.
-
-    Source:
-        `isInternalField`, which also wants the marks that Spark sets together with these keys.
-    """
+    """Returns whether Delta adds a field to files: `isInternalField`, without the other marks."""
     metadata = field_metadata(field)
     return field["name"].lower() in INTERNAL_COLUMNS or any(
         metadata.get(key) is True for key in ROW_TRACKING_MARKS
@@ -286,33 +258,19 @@ def _is_internal(field: Field) -> bool:
 
 
 def rename_columns(schema: Schema) -> Schema:
-    """Returns a schema in which every field has its physical name as its name.
-
-    Source:
-        `renameColumns`.
-    """
+    """Returns a schema in which every field has its physical name as its name."""
     return map_fields(schema, lambda _, field: _renamed(field, field, field_metadata(field)))
 
 
 def drop_column_mapping_metadata(schema: Schema) -> Schema:
-    """Returns a schema without the metadata that is reserved for column mapping.
-
-    Source:
-        `dropColumnMappingMetadata`.
-    """
+    """Returns a schema without the metadata that is reserved for column mapping."""
     return map_fields(schema, lambda _, field: _without_mapping(field))
 
 
 def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
     """Returns the metadata that a field has in the schema of data files.
 
-    Raises:
-        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
-        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
-        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
-
-    Source:
-        `getColumnMappingMetadata`.
+    Raises UnsupportedModeError, MissingColumnIdError or MissingPhysicalNameError.
     """
     mode = supported_mode(mode)
     if mode == MODE_NONE:
@@ -345,15 +303,7 @@ def _without_mapping(field: Field) -> Field:
 
 
 def check_mapped(field: Field, path: Path, mode: str) -> None:
-    """Checks that a field of a mapped table has a column id and a physical name.
-
-    Raises:
-        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
-        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
-
-    Source:
-        `getColumnMappingMetadata`.
-    """
+    """Raises MissingColumnIdError or MissingPhysicalNameError for a field without one of them."""
     if not has_column_id(field):
         raise MissingColumnIdError(columnName=".".join(path), mode=mode)
     if not has_physical_name(field):

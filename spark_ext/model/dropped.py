@@ -32,12 +32,12 @@ class DroppedPlace:
             deletion vectors that are not live; `hidden files`, which VACUUM ignores; `log`;
             `tombstones`, removed files that checkpoints name; `unreadable`, files whose content is
             unknown.
-        num_files: The files that a step must delete. Of live files, those with a dropped column;
-            of others, those that are as old as the last live file with one.
+        num_files: The files that a step must delete. Of live files, those with a dropped column; of
+            others, those that are as old as the last live file with one.
         size_in_bytes: The total size of these files; 0 for tombstones.
         num_listed: All files of the place.
-        paths: The columns in footers and partition folders that the newest schema lacks, quoted
-            for SQL.
+        paths: The columns in footers and partition folders that the newest schema lacks, quoted for
+            SQL.
         step: `PURGE`; `REWRITE`, if PURGE skips the files, or Delta refuses it; `SOURCE`, at the
             other table; `VACUUM`; `LOG CLEANUP`; `BY HAND`. None if nothing remains.
         statement: The statement to run, or a description if no SQL statement exists.
@@ -57,12 +57,9 @@ class DroppedPlace:
 
 @dataclass(frozen=True)
 class LiveColumn:
-    """A column that has, or had, the requested name.
+    """A column that has, or had, the requested name. Both paths are quoted for SQL.
 
-    Args:
-        path: The path, quoted for SQL.
-        physical_path: The path in data files if column mapping is on, quoted for SQL.
-        id: The column id; None if the column has none.
+    `physical_path` is the path in data files if column mapping is on.
     """
 
     path: str
@@ -75,7 +72,6 @@ class CheckedTable:
     """The findings of an earlier certificate in the table.
 
     Args:
-        table_id: The id in the metadata of the table.
         version: The newest version that was checked.
         moment_version: The version since which the live files are clean; None if they were not.
         moment_time: The time of that version, in milliseconds since the epoch.
@@ -97,12 +93,7 @@ class CheckedTable:
 
 @dataclass(frozen=True)
 class Asked:
-    """The request of a caller.
-
-    Args:
-        column: A name or a shell pattern; None for every dropped column.
-        checked: What an earlier certificate found; None without one.
-    """
+    """The name or shell pattern that a caller asks for; None for every dropped column."""
 
     column: str | None = None
     checked: CheckedTable | None = None
@@ -119,14 +110,10 @@ class ColumnVerdict:
             remains; `NEVER_HAD`, if the log has every version and no version has the column.
         reason: Why the verdict is `UNKNOWN`; None for other verdicts.
         column: The requested name or pattern; None for every dropped column.
-        table_id: The id in the table's metadata.
-        location: The path of the table.
-        version: The newest version, which was read.
-        timestamp: The time of the reading.
+        version: The newest version, which was read at `timestamp`.
         oldest_version: The version since which the log has every schema.
         moment_version: The version since which all live files are clean; None if they are not.
-        moment_timestamp: The time of that version.
-        moment_time: The same time in milliseconds since the epoch.
+        moment_time: The time `moment_timestamp` of that version in milliseconds since the epoch.
         had: Whether a known version had the column.
         known: Whether the names of the columns of every version are known. Otherwise a column may
             have been renamed before.

@@ -16,14 +16,9 @@ _EMPTY_CONFIGURATION: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class TableMetadata:
-    """The part of a table's `metaData` action that the rules read.
+    """The schema of a table and its properties that start with `delta.`, and `ALIGNING`.
 
-    Args:
-        schema: The table's schema; PySpark's `StructType` becomes its JSON object.
-        configuration: The properties that start with `delta.`, and `ALIGNING`.
-
-    Source:
-        Protocol, "Change Metadata".
+    PySpark's `StructType` becomes its JSON object. Source: Protocol, "Change Metadata".
     """
 
     schema: Schema = field(default_factory=lambda: EMPTY_SCHEMA)
@@ -34,23 +29,19 @@ class TableMetadata:
             object.__setattr__(self, "schema", self.schema.jsonValue())
 
     def with_property(self, key: str, value: str) -> TableMetadata:
-        """Returns this metadata with a property; the same object if the property has the value."""
+        """Returns this metadata with a property; the same object if nothing changes."""
         if self.configuration.get(key) == value:
             return self
         return replace(self, configuration=MappingProxyType({**self.configuration, key: value}))
 
     def with_schema(self, schema: Schema) -> TableMetadata:
-        """Returns this metadata with another schema; the same object if the schema is the same."""
+        """Returns this metadata with a schema; the same object if nothing changes."""
         return self if schema is self.schema else replace(self, schema=schema)
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A table's `protocol` action.
-
-    Source:
-        Protocol, "Protocol Evolution". Features are None below reader 3 or writer 7.
-    """
+    """A table's `protocol` action. Features are None below reader 3 or writer 7."""
 
     min_reader_version: int = 1
     min_writer_version: int = 2
@@ -77,7 +68,6 @@ class CommitContext:
 
     Args:
         proposed: The metadata that the statement requests, before Delta assigns ids and names.
-        protocol: The protocol of the transaction.
         creating_table: Whether the statement creates or replaces the table.
         copies_untracked: Whether RESTORE restores an untracked version, or CLONE clones an
             untracked table.
@@ -114,17 +104,13 @@ class CountedFiles:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """The facts that the removal stages depend on.
+    """The facts of the newest version that the removal stages depend on.
 
     Args:
-        table: The metadata of the newest version.
-        protocol: The protocol of the newest version.
         name: The table's name as the user wrote it.
-        files: The files of the newest version.
         removal: The session's `spark.sparkext.columnMapping.removal`; None if it is not set.
         copies: Whether a removal copies files in this session, as `CopySetting.java` decides.
-        exact: The files that a removal keeps, copies and rewrites; None if the counts were not
-            requested, or if no file is copied.
+        exact: None if the counts were not requested, or if no file is copied.
     """
 
     table: TableMetadata
@@ -137,11 +123,7 @@ class TableFacts:
 
 
 def flag(metadata: TableMetadata) -> bool | None:
-    """Returns the flag; None if the property is missing or not a boolean in any letter case.
-
-    Source:
-        RFC, "Usage Tracking".
-    """
+    """Returns the flag; None if the property is missing or not a boolean in any letter case."""
     return parsed_flag(metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
 
 
@@ -159,11 +141,8 @@ def with_flag(metadata: TableMetadata, *, dropped_or_renamed: bool) -> TableMeta
 class FlagChange:
     """The commit that made the flag true; a field is None if the writer omitted the fact.
 
-    Args:
-        version: The version of the table.
-        timestamp: The time of the version in the time zone of this process.
-        operation: The operation as in DESCRIBE HISTORY.
-        user_name: The name or the id of the user.
+    `timestamp` is in the time zone of this process, `operation` as in DESCRIBE HISTORY, and
+    `user_name` the name or the id of the user.
     """
 
     version: int
@@ -180,7 +159,6 @@ class ColumnChange:
 
     Args:
         change: `add`, `drop` or `rename`. A status has no `add`.
-        id: The column id; None if the column has none.
         old_name: The path before the change, quoted for SQL; None for an added column.
         new_name: The path after the change; None for a dropped column.
     """
@@ -197,10 +175,7 @@ class ColumnChange:
 
 @dataclass(frozen=True)
 class StatusRow:
-    """The status of a table, with the fields of `spark_ext.ColumnMappingStatus`.
-
-    Features are None below reader version 3 and writer version 7.
-    """
+    """The status of a table, with the fields of `spark_ext.ColumnMappingStatus`."""
 
     mode: str
     tracked: bool

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts dataclasses to rows: columns as DDL, values as JSON; and Spark's rows to dataclasses.
 
-A column has the name of its field in camel case, as Delta's own columns. The SQL types STRING,
-BIGINT, DOUBLE, BOOLEAN and TIMESTAMP correspond to Python's `str`, `int`, `float`, `bool` and
-`datetime`, ARRAY for a tuple, and STRUCT for another dataclass.
+A column has the name of its field in camel case, as Delta's own columns.
 """
 
 from __future__ import annotations
@@ -44,10 +42,6 @@ def in_utc(time: datetime) -> str:
 def plain(value: Any, of_time: Callable[[datetime], Any] = in_utc) -> Any:
     """Returns a value of objects and lists only, with dataclasses as objects of their columns.
 
-    Args:
-        value: The value.
-        of_time: Converts a time; for JSON by default.
-
     Example:
         >>> from spark_ext.model.metadata import FileCount
         >>> plain({"files": (FileCount(1, 10),), "at": datetime(2026, 1, 1, tzinfo=timezone.utc)})
@@ -76,8 +70,7 @@ def ddl(row: type) -> str:
 def of_row(made: type[_T], row: Row) -> _T:
     """Returns the dataclass of one of Spark's rows; additional columns of a newer jar are ignored.
 
-    Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if an older jar lacks a column.
+    Raises MalformedMessageError if an older jar lacks a column.
     """
     try:
         return _read(made, row)

@@ -46,16 +46,9 @@ def walk(
 ) -> list[tuple[Path, Field]]:
     """Returns every field at every level with its path, parents before children.
 
-    Args:
-        schema: A struct.
-        name: Returns the name of a field in paths.
+    Inside an array or a map the path has a segment `element`, `key` or `value`.
 
-    Returns:
-        Pairs of path and field. Inside an array or a map the path has a segment `element`, `key`
-        or `value`.
-
-    Source:
-        Delta 4.4.0, SchemaMergingUtils.scala, `explode`.
+    Source: Delta 4.4.0, SchemaMergingUtils.scala, `explode`.
 
     Example:
         >>> item = {"type": "struct", "fields": [{"name": "x", "type": "long"}]}
@@ -178,8 +171,7 @@ def backticked(name: str) -> str:
 def type_name(data_type: DataType | str) -> str:
     """Returns the name of a data type in SQL, without the metadata of its fields.
 
-    Source:
-        Spark, DataType.scala, `catalogString`; primitive types keep their names in JSON.
+    Source: Spark, DataType.scala, `catalogString`; primitive types keep their names in JSON.
 
     Example:
         >>> type_name({"type": "array", "elementType": "long", "containsNull": True})
@@ -224,18 +216,12 @@ def _without(schema: Schema, names: set[str]) -> Schema:
 
 
 def map_fields(schema: Schema, change: Callable[[Path, Field], Field]) -> Schema:
-    """Returns a schema with every field changed by a function.
+    """Returns a schema with every field changed by a function; the same object if none changes.
 
-    Args:
-        schema: A struct.
-        change: Returns the new field for a path, in the names before the change, and a field.
-            Parents come before children. The function must not change a nested type.
+    The function takes the path in the names before the change and the field, parents before
+    children. It must not change a nested type.
 
-    Returns:
-        The new schema; the same object if `change` returned the same fields.
-
-    Source:
-        Delta 4.4.0, SchemaMergingUtils.scala, `transformColumns`.
+    Source: Delta 4.4.0, SchemaMergingUtils.scala, `transformColumns`.
 
     Example:
         >>> schema = {"type": "struct", "fields": [{"name": "a", "type": "long"}]}
@@ -281,9 +267,9 @@ class NamePattern:
     several ways. A proof that data does not exist has to consider all of them.
 
     Args:
-        text: The last part or parts of a path, or a whole path after the last parts of the
-            table's name; with dots or as SQL quotes it, with or without `element`, `key` and
-            `value`; or a pattern with `*`, `?` and `[..]` for one of these.
+        text: The last part or parts of a path, or a whole path after the last parts of the table's
+            name; with dots or as SQL quotes it, with or without `element`, `key` and `value`; or a
+            pattern with `*`, `?` and `[..]` for one of these.
         table: The parts of the table's name.
     """
 

@@ -28,11 +28,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class RuleService:
-    """The object that the JVM calls.
-
-    Source:
-        `sparkext.process.RuleService`, its interface in Java.
-    """
+    """The object that the JVM calls: `sparkext.process.RuleService` is its interface in Java."""
 
     def ask(self, question: str, request: str) -> str:
         """Returns the answer to a question of `spark_ext.process.questions`."""

@@ -56,15 +56,9 @@ _TRACEBACK_LINES = 12
 
 
 def parse(make: Callable[..., _T], text: str) -> _T:
-    """Returns the value that the text of a request describes.
+    """Returns the value that a request describes, by the fields or parameters of `make`.
 
-    Args:
-        make: The dataclass or the function whose fields or parameters are the keys.
-        text: The request.
-
-    Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the text has other keys or
-            values of other types.
+    Raises MalformedMessageError if the text has other keys or values of other types.
     """
     try:
         value = json.loads(text)

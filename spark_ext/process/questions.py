@@ -34,29 +34,22 @@ def metadata_change(
 ) -> dict[str, Any]:
     """Returns the difference between the metadata to commit and `assigned`.
 
-    Args:
-        old: The table before the transaction; for a new table, the session's defaults.
-        proposed: The metadata that the statement requests. `commit` contains it too.
-        assigned: The requested metadata with the ids and physical names that Delta assigned.
-        commit: The other facts about the transaction.
+    `old` is the table before the transaction, or the session's defaults. `assigned` is `proposed`
+    with the ids and physical names of Delta; `commit` contains `proposed` too.
     """
     result = next_metadata(old=old, new=assigned, commit=commit)
     return changed_metadata(result, assigned, warning=name_warning(old=old, new=result))
 
 
 def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str, Any]:
-    """Returns whether a removal of column mapping is metadata only (`free`).
+    """Returns whether a removal of column mapping is metadata only, or else the plan of copies.
 
-    If not, and if files are copied, the answer for a mapped table has the plan for the columns in
-    the files. Delta removes column mapping again if another driver has removed it since the
-    statement began: then nothing in the files changes. If mapping keys or the highest id remain in
-    mode `none`, column mapping was only partly removed, and `is_free` decides.
+    Delta removes column mapping again if another driver has removed it since the statement began:
+    then nothing in the files changes. If mapping keys or the highest id remain in mode `none`,
+    column mapping was only partly removed, and `is_free` decides.
 
-    Raises:
-        ReservedColumnNameError: As `is_free`. Delta's rewrite would read the internal column too.
-
-    Source:
-        Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableSetPropertiesDeltaCommand`.
+    Raises ReservedColumnNameError: Delta's rewrite would read the internal column too. Source:
+    Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableSetPropertiesDeltaCommand`.
     """
     has_ids = (
         schema_has_column_mapping_metadata(table.schema) or MAX_COLUMN_ID in table.configuration

@@ -40,13 +40,10 @@ _UNKNOWN = ColumnVersions(added=None)
 
 @dataclass(frozen=True)
 class TableQuestion:
-    """A table that a table function is called with.
+    """A table that a table function is called with, by the name that the user wrote.
 
-    Args:
-        name: The table, as the user wrote it.
-        log: Its log, with `commitInfo`, `protocol` and `metaData` actions as they were written.
-        metadata: The newest metadata as Delta reads it; None unless the function lists the columns.
-        folder: The table's folder; None unless the function finds dropped columns.
+    `metadata` is the newest one as Delta reads it, if the function lists the columns. `folder` is
+    the table's folder, if the function finds dropped columns.
     """
 
     name: str
@@ -57,16 +54,10 @@ class TableQuestion:
 
 @dataclass(frozen=True)
 class AskedTable:
-    """A table of a survey, as the JVM read it.
+    """A table of a survey. If the JVM could not read it, only its name and the error are set.
 
-    Args:
-        name: The full name of the table.
-        facts: The text of a request of `column_mapping_removal`, so that invalid JSON affects no
-            other table; None if the JVM could not read the table.
-        version: The version that the facts describe; None if the JVM could not read the table.
-        location: The table's folder, a URI without escapes; None in the same case.
-        error: The condition of the error in that case.
-        message: The text of the error.
+    `facts` is the text of a request of `column_mapping_removal`, so that invalid JSON affects no
+    other table. `location` is the table's folder, a URI without escapes.
     """
 
     name: str
@@ -83,13 +74,9 @@ class MappedColumn:
 
     Args:
         path: The path, quoted for SQL.
-        name: The last part of the path.
-        physical_name: None without metadata of column mapping.
-        id: The column id; None without metadata of column mapping.
-        type: The type in SQL.
+        physical_name: None without metadata of column mapping, as is the id.
         added_version: The version that added the column; None if it is older than the log.
-        renamed_version: The last version that renamed the column; None if no version of the log
-            did.
+        renamed_version: The last version of the log that renamed the column; None if none did.
         name_in_files_of: The column whose physical name is this column's name; None if there is
             none.
     """

@@ -34,23 +34,18 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
 
     Returns:
         `byId`: whether field ids identify columns in files (mode `id`), and names do not.
-        `keepsIds`: whether files keep field ids; true for an alignment, after which the columns
-        get the same ids again.
-        `kept`: physical names of columns of row tracking, which no schema contains.
-        `ignored`: physical names of columns of the change feed, which no schema contains and which
-        are not copied.
+        `keepsIds`: whether files keep field ids; true for an alignment, after which the columns get
+            the same ids again.
+        `kept`, `ignored`: physical names of columns of row tracking and of the change feed, which
+        no schema contains; the latter are not copied.
         `columns`: `id`, `name` in the files, `newName` and `type` of each column. The type is null
-        if it is not nested, or an object with one of `struct` (columns), `array` (the type
-        of the elements) and `map` (the types of keys and values).
+            if it is not nested, or an object with one of `struct` (columns), `array` (the type of
+            the elements) and `map` (the types of keys and values).
 
-    Raises:
-        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
-        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
-        DuplicatedColumnIdError: USAGE_TRACKING_DUPLICATED_COLUMN_ID, within a struct, in mode `id`.
-        DuplicatedPhysicalNameError: USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME, in any letter case.
+    Raises MissingColumnIdError, MissingPhysicalNameError, DuplicatedPhysicalNameError (in any
+    letter case) or DuplicatedColumnIdError (within a struct, in mode `id`).
 
-    Source:
-        Protocol, "Reader Requirements for Column Mapping"; "Row Tracking".
+    Source: Protocol, "Reader Requirements for Column Mapping"; "Row Tracking".
 
     Example:
         >>> plan = copy_plan(table({"fare": "1 col-3f2a"}, "name", "true"))
@@ -62,19 +57,11 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
 
 
 def purge_plan(table: TableMetadata) -> ColumnPlan:
-    """Returns the plan of a purge, in which every column keeps its physical name.
+    """Returns the plan of a purge, as `copy_plan`: every column keeps its physical name.
 
     The columns of row tracking are kept if row tracking is enabled. Delta follows the same rule
-    when it checks which files have columns to purge.
-
-    Returns:
-        The same keys as `copy_plan`.
-
-    Raises:
-        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID, and the other errors of `copy_plan`.
-
-    Source:
-        Delta 4.4.0, ReorgTableHelper.scala, `fileHasExtraColumns`.
+    when it checks which files have columns to purge (4.4.0, ReorgTableHelper.scala,
+    `fileHasExtraColumns`).
     """
     is_enabled = table.configuration.get(ROW_TRACKING_ENABLED, "").lower() == "true"
     kept = ROW_TRACKING_COLUMNS if is_enabled else ()
@@ -100,11 +87,7 @@ def _plan(
 
 
 def _check_unique(table: TableMetadata) -> None:
-    """Refuses two columns with the same column in files or the same key in the log.
-
-    Statistics and partition values have physical names in every mode, and readers of Parquet ignore
-    letter case.
-    """
+    """Refuses two columns with one column in files or one key in the log, in any letter case."""
     mode = mode_of(table.configuration)
     ids: set[tuple[Path, int]] = set()
     paths: set[Path] = set()

@@ -76,19 +76,18 @@ class Reason:
     """A reason for the cost of a removal stage.
 
     Args:
-        reason: `NOT_TRACKED`, `HAS_DROPPED_OR_RENAMED`, `PHYSICAL_NAME_DIFFERS`,
-            `FILES_READ_BY_ID` (in mode `id`, files may have any names, so footers have to be
-            read), `CATALOG_MANAGED` (the catalog that manages the
-            table may refuse to rename columns), `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
-            `MAPPING_METADATA_LEFT` (a statement set only the mode; if names differ, older versions
-            have the values), `OTHER_FEATURE`, `OTHER_SESSIONS` (sessions without spark-ext may
-            write with stale plans), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
-            `RETENTION_PERIOD`.
+        reason: `NOT_TRACKED`, `HAS_DROPPED_OR_RENAMED`, `PHYSICAL_NAME_DIFFERS`, `FILES_READ_BY_ID`
+            (in mode `id`, files may have any names, so footers have to be read), `CATALOG_MANAGED`
+            (the catalog that manages the table may refuse to rename columns), `EARLIER_STAGE`,
+            `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (a statement set only the mode; if names
+            differ, older versions have the values), `OTHER_FEATURE`, `OTHER_SESSIONS` (sessions
+            without spark-ext may write with stale plans), `READER_VERSION`, `REMOVAL_SETTING`,
+            `RESERVED_COLUMN_NAME`, `RETENTION_PERIOD`.
         name: The column's path, quoted for SQL, the feature, or the stage; None if the reason
             concerns the whole table.
-        detail: The column's physical name, its invalid characters, its reserved name, the
-            version, the setting, the period, or the property that enables the feature if Delta can
-            disable the feature and not drop it.
+        detail: The column's physical name, its invalid characters, its reserved name, the version,
+            the setting, the period, or the property that enables the feature if Delta can disable
+            the feature and not drop it.
     """
 
     reason: str
@@ -104,14 +103,12 @@ class Reason:
 def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Reason, ...]:
     """Returns the reasons to change files; if empty, a removal is metadata only.
 
-    The rule checks the flag and the names. A false flag does not prove that names are equal (CREATE
-    TABLE LIKE, CLONE), and equal names do not prove that no file contains a dropped column. A
-    missing or invalid flag counts as true. In mode `id`, files of other writers may have other
-    names.
+    A false flag does not prove that names are equal (CREATE TABLE LIKE, CLONE), and equal names do
+    not prove that no file contains a dropped column. A missing or invalid flag counts as true. In
+    mode `id`, files of other writers may have other names.
 
-    Source:
-        RFC, introduction: "it simply suffices to change the mode to none"; Protocol, "Reader
-        Requirements for Column Mapping".
+    Source: RFC, introduction: "it simply suffices to change the mode to none"; Protocol, "Reader
+    Requirements for Column Mapping".
     """
     if not protocol.has_writer_feature(FEATURE_NAME):
         return (Reason(NOT_TRACKED),)
@@ -127,8 +124,7 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Reason
 def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
     """Returns whether a removal of column mapping is metadata only.
 
-    Raises:
-        ReservedColumnNameError: USAGE_TRACKING_RESERVED_COLUMN_NAME, even if files need changes.
+    Raises ReservedColumnNameError, even if files need changes.
     """
     for column, name in reserved_columns(table):
         raise ReservedColumnNameError(column=column, name=name)
@@ -136,11 +132,10 @@ def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
 
 
 def reserved_columns(table: TableMetadata) -> Iterable[tuple[str, str]]:
-    """Yields the columns that Spark or Delta would read as internal columns without mapping.
+    """Yields the columns that Spark or Delta would read as internal ones, with the reserved name.
 
-    Yields:
-        A column's name and the reserved name, which is its logical or its physical name. If the
-        physical name is reserved, a rewrite would also read and write the internal column.
+    It is the logical or the physical name. If the physical name is reserved, a rewrite would also
+    read and write the internal column.
     """
     if not is_mapped(table) and not schema_has_column_mapping_metadata(table.schema):
         return
@@ -193,8 +188,8 @@ def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
 def what_to_do(reasons: Iterable[Reason]) -> str:
     """Returns sentences that say how to remove blocking reasons; empty for other reasons.
 
-    Source:
-        Delta 4.4.0, UCDeltaTableAlterTest.java: Unity Catalog's connector refuses RENAME COLUMN.
+    Source: Delta 4.4.0, UCDeltaTableAlterTest.java: Unity Catalog's connector refuses RENAME
+    COLUMN.
     """
     reasons = tuple(reasons)
     kinds = {why.reason for why in reasons}

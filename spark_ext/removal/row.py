@@ -31,14 +31,7 @@ from spark_ext.removal.stages import (
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A reason that blocks a stage of a table.
-
-    Args:
-        stage: The blocked stage.
-        reason: The `reason` of a `Reason` of `removal/reasons.py`.
-        name: The `name` of that `Reason`: a column, a feature or a stage.
-        detail: The `detail` of that `Reason`.
-    """
+    """A blocked stage of a table, with the fields of the `Reason`."""
 
     stage: str
     reason: str
@@ -56,24 +49,19 @@ class SurveyedTable:
     """A table of a survey. If the table cannot be read, only its name and the error are set.
 
     Args:
-        table: The full name of the table.
         mode: `none`, `name` or `id`.
         tracked: Whether the protocol of the table lists the feature.
         has_dropped_or_renamed: Whether the flag is anything but `false`; None for an untracked
             table.
         num_columns: The number of columns at every level.
         num_other_names: The number of columns whose physical name differs from the logical name.
-        num_files: The number of files of the newest version.
-        size_in_bytes: The total size of these files, in bytes.
-        unmapped: The cost of the stage `unmapped`, as in `RemovalStage`.
-        readers: The cost of the stage `readers`.
-        writers: The cost of the stage `writers`.
+        num_files: The number of files of the newest version; `size_in_bytes` is their total size.
+        unmapped: The cost of the stage, as in `RemovalStage`, as are `readers` and `writers`.
         blocked_by: The reasons that block stages whose cost is `BLOCKED`.
         version: The newest version, from 0.
         aligning: The mode before the current alignment of names; None if none has begun.
         location: The table's folder. If two names have one location, they name the same table.
         error: The condition of the error; None if the table can be read.
-        message: The text of the error.
     """
 
     table: str
@@ -116,11 +104,7 @@ class SurveyedTable:
 
 
 def surveyed(facts: TableFacts) -> SurveyedTable:
-    """Returns the row of a table that can be read.
-
-    Raises:
-        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
-    """
+    """Returns the row of a table that can be read. Raises UnsupportedModeError."""
     metadata = facts.table
     tracked = facts.protocol.has_writer_feature(FEATURE_NAME)
     fields = [field for _, field in walk(metadata.schema)]
@@ -155,14 +139,9 @@ _COSTS = (NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED)
 
 @dataclass(frozen=True)
 class CostSum:
-    """The tables for which a stage has one cost.
+    """The tables for which a stage has one cost, and all their files.
 
-    Args:
-        stage: The stage.
-        cost: The cost; `NOTHING` means that the tables have reached the stage.
-        num_tables: The number of tables.
-        num_files: The number of their files; for a copy, an upper bound of the copied files.
-        size_in_bytes: The size of these files.
+    For a copy, the files are an upper bound of the copied files.
     """
 
     stage: str
@@ -174,13 +153,9 @@ class CostSum:
 
 @dataclass(frozen=True)
 class ObstacleSum:
-    """The tables whose stage is blocked for the same reason.
+    """The tables whose stage is blocked for the same `reason` of a `Reason`.
 
-    Args:
-        stage: The stage.
-        reason: The `reason` of a `Reason`.
-        name: The feature for the reason `OTHER_FEATURE`; None for all other reasons.
-        num_tables: The number of tables.
+    `name` is the feature for the reason `OTHER_FEATURE`; None for all other reasons.
     """
 
     stage: str
@@ -191,12 +166,7 @@ class ObstacleSum:
 
 @dataclass(frozen=True)
 class ErrorSum:
-    """The tables that cannot be read because of the same error.
-
-    Args:
-        error: The condition of the error.
-        num_tables: The number of tables.
-    """
+    """The tables that cannot be read because of the same condition."""
 
     error: str
     num_tables: int
@@ -209,7 +179,6 @@ class SurveySums:
     Args:
         num_tables: The number of tables, including tables that cannot be read.
         num_files: The number of files of the tables that can be read.
-        size_in_bytes: The size of these files.
         costs: The sums for each stage and each cost that a table has.
         blocked_by: The blocking reasons, most frequent first. A table counts for each reason.
         errors: The errors, most frequent first.

@@ -74,20 +74,16 @@ class RemovalStage:
     Args:
         stage: `unmapped`, `readers` or `writers`.
         meaning: What the stage makes possible, in words.
-        reached: Whether the table has reached the stage.
         cost: `NOTHING` if the stage is reached, `METADATA` (commits without files), `COPY` (byte
             copies of files with other names or dropped columns), `REWRITE` (of all files, by
             Delta), `HISTORY` (older versions are deleted after the retention period), or `BLOCKED`.
         reasons: The reasons for the cost; if blocked, also for the copy or rewrite needed later.
         num_files: The number of files that are copied or rewritten.
-        size_in_bytes: The size of these files.
         exact: Whether the files were counted; otherwise the two numbers are upper bounds.
         kept: The files that are unchanged, if a copy was counted; otherwise None, as are `copied`
-            and `rewritten`.
-        copied: The files whose bytes are copied.
-        rewritten: The files that Delta writes row by row because their bytes cannot be copied.
-        statements: The statements that lead from the stage before to this stage, in order; empty
-            if the stage is blocked.
+            (byte copies) and `rewritten` (by Delta, row by row).
+        statements: The statements that lead from the stage before to this stage, in order; empty if
+            the stage is blocked.
     """
 
     stage: str
@@ -105,14 +101,12 @@ class RemovalStage:
 
 
 def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
-    """Returns the three stages in order.
+    """Returns the three stages in order, each as if the earlier ones were reached.
 
-    A stage assumes that the earlier stages are reached, and describes the remaining work. A blocked
-    stage blocks every later stage that is not reached.
+    A blocked stage blocks every later stage that is not reached.
 
-    Source:
-        Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;
-        RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`.
+    Source: Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;
+    RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`.
     """
     steps: list[RemovalStage] = []
     blocked: str | None = None
@@ -142,23 +136,12 @@ def drop_statement(name: str, feature: str = FEATURE_NAME) -> str:
 
 
 def unmapping_statement(name: str, *, is_mapped: bool) -> str:
-    """Returns the statement that reaches the stage `unmapped`.
-
-    Args:
-        name: The table's name for SQL.
-        is_mapped: Whether column mapping is on. Otherwise only its metadata remains.
-    """
+    """Returns the statement that reaches `unmapped`, also if only metadata remains."""
     return removal_statement(name) if is_mapped else drop_statement(name, COLUMN_MAPPING_FEATURE)
 
 
 def writers_statements(name: str, *, tracked: bool, history: bool) -> tuple[str, ...]:
-    """Returns the statements that reach the stage `writers`.
-
-    Args:
-        name: The table's name for SQL.
-        tracked: Whether the table is tracked.
-        history: Whether checkpoint protection keeps the history.
-    """
+    """Returns the statements that reach `writers`, with or without a history to truncate."""
     truncating = drop_statement(name, f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY")
     return (*([drop_statement(name)] if tracked else []), *([truncating] if history else []))
 
@@ -288,10 +271,7 @@ def _reader_features(protocol: Protocol) -> frozenset[str]:
 
 
 def _features(protocol: Protocol) -> frozenset[str]:
-    """Returns the writer features that the protocol lists.
-
-    Below writer version 7, returns the features that the version implies beyond those of version 4.
-    """
+    """Returns the features that the protocol lists, or implies beyond those of version 4."""
     if protocol.min_writer_version >= _WRITER_7:
         return protocol.writer_features or frozenset()
     implied = set()

@@ -27,12 +27,7 @@ _PLACES = ("severity", "version", "check", "column", "file")
 
 @dataclass(frozen=True, repr=False)
 class AuditResult(Rendered):
-    """The findings of one table, the worst first.
-
-    Args:
-        table: The name or path that the caller gave.
-        findings: Empty for a healthy table, except for risks.
-    """
+    """The findings of one table, the worst first. A healthy table has none, or risks only."""
 
     table: str
     findings: tuple[Finding, ...]
@@ -81,8 +76,8 @@ def audit(
 ) -> AuditResult:
     """Reads the log of a table and the footers of its files, and returns the findings.
 
-    The audit changes nothing, and reads tables that this session could not write. A classic
-    session without spark-ext gets the jar on its class path, and no hook.
+    The audit changes nothing, and reads tables that this session could not write. A classic session
+    without spark-ext gets the jar on its class path, and no hook.
 
     Args:
         spark: Any session with Delta; with Spark Connect, the server needs spark-ext.
@@ -90,12 +85,9 @@ def audit(
         sample: The number of data files whose footers are read; None for all.
         progress: Called before, while and after Spark reads; None for no reports.
 
-    Returns:
-        The findings, worst first; a healthy table has no finding, or findings of risk only.
-
     Raises:
-        TypeError: `table` is neither a text nor a path, or `sample` is not an integer.
-        ValueError: `sample` is negative.
+        TypeError: `table` is neither a text nor a path, or `sample` is not an integer; ValueError
+            if `sample` is negative.
         AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
             USAGE_TRACKING_UNREADABLE_LOG.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION, with Spark Connect.
@@ -103,9 +95,6 @@ def audit(
             Delta, or if its class path accepts no further jar.
         DifferentVersionsError: The session has a jar of another version.
         ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
-
-    Source:
-        Delta protocol and RFC; docs/audit.md has the checks.
 
     Example:
         `spark_ext.audit(spark, "db.t").findings`

@@ -40,8 +40,8 @@ def remove_column_mapping(
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.
-        where: As in `survey`: names of schemas, catalogs or tables, and paths of tables. A table
-            that is found under several names has a row for the first name only.
+        where: As in `survey`. A table that is found under several names has a row for the first
+            name only.
         until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
             retention period before `writers` has the outcome `WAITING` and the time for the next
             call.
@@ -71,13 +71,11 @@ def align_names(
     to_name_mode: bool = False,
     **options: Unpack[LakehouseOptions],
 ) -> LakehouseReport:
-    """Makes every physical name equal to the logical name, and keeps column mapping.
+    """Makes every physical name equal to the logical name, as `UsageTracking.align_names`.
 
-    Runs the tables as `UsageTracking.align_names`. A table without column mapping has no physical
-    names. Unless an alignment was interrupted, the table has the outcome `ALREADY_DONE`.
-
-    With `to_name_mode`, tables in mode `id` may end in mode `name`; else they are blocked.
-    `remove_column_mapping` documents the other arguments, the result and the errors.
+    A table without column mapping and without an interrupted alignment has the outcome
+    `ALREADY_DONE`. A table in mode `id` is blocked, unless `to_name_mode` lets it end in mode
+    `name`. `remove_column_mapping` documents the other arguments, the result and the errors.
     """
     return _call(align_names, spark, where, Alignment(to_name_mode), options)
 
@@ -89,7 +87,6 @@ def track(
 
     The call also tracks tables without column mapping: writers without spark-ext or support of the
     feature can no longer write them. `only=lambda row: row.mode != "none"` omits them.
-
     `remove_column_mapping` documents the other arguments, the result and the errors.
     """
     return _call(track, spark, where, Tracking(wanted=True), options)
@@ -101,8 +98,7 @@ def untrack(
     """Drops usage tracking from every tracked Delta table, as `UsageTracking.disable`.
 
     Call this before you remove spark-ext: writers without it refuse tracked tables.
-
-    `remove_column_mapping` documents the other arguments, the result and the errors.
+    `remove_column_mapping` documents the arguments, the result and the errors.
     """
     return _call(untrack, spark, where, Tracking(wanted=False), options)
 

@@ -52,11 +52,9 @@ class DroppedColumns(Rendered):
     """The places that remain of the dropped columns of one table.
 
     Args:
-        table: The full name of the table.
         found: The verdict and the places; None if the table was not read.
         error: The condition of the error, or its class without a condition; None if the table was
             read or has another format.
-        message: The text of the error; None without one.
     """
 
     table: str
@@ -146,8 +144,6 @@ class Certificate(Rendered):
         filters: The options that chose tables, in words.
         tables: The tables, without views.
         num_views: The number of views.
-        time: The time of the certificate.
-        version: The version of spark-ext.
     """
 
     column: str | None
@@ -198,7 +194,7 @@ class Certificate(Rendered):
         return json.dumps(self.as_object(), indent=2) + "\n"
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the certificate to a JSON file. A reader never sees an incomplete one.
+        """Writes the certificate to a `.json` file, of which a reader never sees a part.
 
         Raises:
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
@@ -243,9 +239,7 @@ def checked_tables(
 ) -> Mapping[str, CheckedTable]:
     """Returns the tables of an earlier certificate of the same column, by their locations.
 
-    Raises:
-        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
-        OSError: The file cannot be read.
+    Raises NotACertificateError, or an OSError if the file cannot be read.
     """
     file = "certificate" if isinstance(given, Certificate) else os.fspath(given)
     text = given.json() if isinstance(given, Certificate) else Path(file).read_bytes()
@@ -291,27 +285,24 @@ def dropped_columns(
     """Returns what remains of dropped columns in every Delta table, and the next steps.
 
     The call reads each table as `UsageTracking.dropped_columns`, and changes nothing. A table that
-    cannot be read is in the result with its error, and affects no other table.
+    cannot be read is in the result with its error, and affects no other table. Views are left out,
+    and a table of another format has the verdict `NOT_READ`.
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.
-        where: Names of schemas, catalogs or tables, and paths of tables, as in `survey`. A table
-            that is found under several names is read once, under the first one.
+        where: As in `survey`. A table that is found under several names is read once, under the
+            first.
         column: The last name, the path, or any former one of a column, or a shell pattern of them
             (`*`, `?`, `[..]`). Letter case never counts. None for every dropped column.
-        certificate: An earlier certificate of the same column, or its file. The moment from which
-            a table is clean, and that it had the column, are taken from it as long as the log of
-            the table has every version since.
+        certificate: An earlier certificate of the same column, or its file. The moment from which a
+            table is clean, and that it had the column, are taken from it as long as the log of the
+            table has every version since.
         include: As in `LakehouseOptions`, as are the other options.
         exclude: Patterns of tables to omit.
         only: Returns whether a row of the survey takes part. A table of another format has a row
             with its name alone.
         parallel: The number of tables at a time.
         progress: Called with the progress; None for no reports.
-
-    Returns:
-        A row for each table with its verdict and its places. A table of another format has the
-        verdict `NOT_READ`.
 
     Raises:
         ValueError: `column` is empty or has an open backtick, or an option is invalid; TypeError

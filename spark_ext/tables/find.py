@@ -55,12 +55,7 @@ _NEXT = (
 
 @dataclass(frozen=True, repr=False)
 class Survey(ManyTables):
-    """The cost of removing column mapping from many tables.
-
-    Args:
-        tables: The tables in the order in which the catalog lists them.
-        sums: The sums of all tables.
-    """
+    """The cost of removing column mapping from many tables, in the order of the catalog."""
 
     tables: tuple[SurveyedTable, ...]
     sums: SurveySums
@@ -135,9 +130,6 @@ def survey(
             current schema, as SHOW TABLES does.
         progress: Called before the first table and after each hundred; None for no reports.
 
-    Returns:
-        The tables in the order of the catalog, and the sums of all tables.
-
     Raises:
         AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
@@ -161,12 +153,7 @@ def surveyed_tables(
 ) -> list[Listed]:
     """Returns the tables whose full names are chosen; reads those of Delta.
 
-    Args:
-        spark: The session.
-        where: The places, as in `survey`.
-        progress: Called before the first table and after each batch; None for no reports.
-        chosen: Returns whether a table is read.
-        each: Calls a function for each batch, and yields the rows in order, as `map`.
+    `each` calls a function for each batch, and yields the rows in order, as `map`.
     """
     started = time.monotonic()
     found = _listed_tables(spark, where)
@@ -215,7 +202,7 @@ def _in_schema(spark: SparkSession, place: str | None) -> list[Listed]:
 
 
 def _table(spark: SparkSession, name: str, refusal: PySparkException) -> SurveyedTable:
-    """Returns the table of a name; raises the refusal of the schema if there is no such table."""
+    """Returns the table of a name; raises the refusal of the schema if there is none."""
     try:
         return SurveyedTable(named_table(spark, literal(name))["name"])
     except PySparkException as error:
@@ -243,13 +230,10 @@ def chosen_tables(
     interrupts: Interrupts,
     kinds: Collection[str | None] | None = None,
 ) -> list[Listed]:
-    """Returns the tables that take part, in the order of the survey.
+    """Returns the tables of these kinds that take part, in the order of the survey.
 
     A table with several names or paths takes part under the first of them. A table of another
-    format has a row with its name alone. `kinds` are those that take part; None for all.
-
-    Raises:
-        KeyboardInterrupt: A signal arrived during the survey.
+    format has a row with its name alone. Raises KeyboardInterrupt if a signal arrived.
     """
     case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
     chosen = options.chooses(case_sensitive=case_sensitive)

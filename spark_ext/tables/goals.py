@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The goals. A goal says what remains to do for a table, from the table's row and what has run.
 
-A call for one table and a call for many run the same loop, `reach`: read the row, ask the goal, run
-the first remaining statement, and read again. So a call continues after any interruption.
+A call for one table and a call for many run the same loop: read the row, ask the goal, run the
+first remaining statement, and read again. So a call continues after any interruption.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the
 class Plan:
     """What remains to do for a table.
 
-    A row has the table's name for SQL if a statement runs. `costs` are those of the statements, as
-    in `RemovalStage`. The error of a call for this table alone is `refusal`; `reasons` and
-    `unblocking` say the same in a report. The first statement may run a second time if `again`.
+    `costs` are those of `statements`, as in `RemovalStage`. The error of a call for this table
+    alone is `refusal`; `reasons` and `unblocking` say the same in a report. The first statement may
+    run a second time if `again`.
     """
 
     row: SurveyedTable
@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def outcome(self) -> str:
-        """Returns the outcome without a run: `ALREADY_DONE` if nothing remains."""
+        """Returns the outcome without a run."""
         if self.row.error is not None:
             return UNREADABLE
         if self.statements:
@@ -129,10 +129,7 @@ class Plan:
 
 @dataclass
 class Begun:
-    """What a call has done with a table so far.
-
-    `removal` is the plan before the last statement that removed column mapping.
-    """
+    """What a call has done with a table; `removal` is the plan before the last removal."""
 
     first: SurveyedTable
     done: list[StatementResult] = field(default_factory=list)
@@ -217,16 +214,12 @@ class Alignment(Goal):
     """Makes every physical name equal to the logical name, and keeps column mapping.
 
     A removal of column mapping renames the columns in the files. The table is tracked at the latest
-    in the commit that enables column mapping again, so the flag starts as false. A property of the
-    table keeps the former mode meanwhile. The property distinguishes an interrupted alignment from
-    a table that shall have no column mapping. The last statement removes the property.
+    in the commit that enables column mapping again, so the flag starts as false. Meanwhile a
+    property keeps the former mode; it distinguishes an interrupted alignment from a table that
+    shall have no column mapping. Delta sets the mode `id` for new tables only.
 
-    Delta sets the mode `id` for new tables only, so a table in that mode may only end in mode
-    `name`, if `to_name_mode`.
-
-    Source:
-        RFC, "Writer Requirements for Usage Tracking"; Delta 4.4.0, DeltaColumnMapping.scala,
-        `allowMappingModeChange`.
+    Source: RFC, "Writer Requirements for Usage Tracking"; Delta 4.4.0, DeltaColumnMapping.scala,
+    `allowMappingModeChange`.
     """
 
     to_name_mode: bool = False
@@ -289,14 +282,9 @@ class Tracking(Goal):
 def run_remaining(goal: Goal, table: Statements, begun: Begun) -> Plan:
     """Runs the first remaining statement and reads the table again, until none remains.
 
-    `begun` has each result, also if a later statement fails.
-
-    Returns:
-        The last plan, with the table as it is now. A statement remains only if it waits for Delta's
-        retention period, or if another writer undid it.
-
-    Raises:
-        SparkExtError: The refusal of the goal.
+    `begun` has each result, also if a later statement fails. Returns the last plan, with the table
+    as it is now: a statement remains only if it waits for Delta's retention period, or if another
+    writer undid it. Raises the refusal of the goal.
     """
     ran: set[str] = set()
     has_started_over = False
@@ -321,11 +309,7 @@ def is_undone(plan: Plan, begun: Begun) -> bool:
 
 
 def reach(goal: Goal, table: Statements, begun: Begun) -> Plan:
-    """Runs the remaining statements of one table, as `run_remaining`.
-
-    Raises:
-        SparkExtError: As `run_remaining`, or the goal's error if another writer undid a statement.
-    """
+    """Runs the remaining statements of one table. Raises also if another writer undid one."""
     plan = run_remaining(goal, table, begun)
     if is_undone(plan, begun):
         raise goal.conflict(plan, begun)
@@ -370,7 +354,6 @@ def _of_stage(row: SurveyedTable, stage: str) -> tuple[str, ...]:
 
 
 def _unmapping(row: SurveyedTable) -> str:
-    """Returns the statement that removes column mapping, or the rest of it."""
     return unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE)
 
 
@@ -392,10 +375,7 @@ def _tracking(row: SurveyedTable) -> tuple[str, ...]:
 
 
 def _track(name: str) -> str:
-    """Returns the statement that tracks a table and enables column mapping in one commit.
-
-    So no other writer maps the table before the table is tracked.
-    """
+    """Returns the statement that tracks and maps a table: no other writer maps it before."""
     return set_statement(name, TRACKED | {COLUMN_MAPPING_MODE: MODE_NAME})
 
 

@@ -29,9 +29,9 @@ class LakehouseOptions(TypedDict, total=False):
     """The options of a call over many tables.
 
     Args:
-        include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the
-            name of a table with or without its catalog and schemas, or the path of a table or its
-            last folder. Letter case counts if Spark is case-sensitive.
+        include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the name of
+            a table with or without its catalog and schemas, or the path of a table or its last
+            folder. Letter case counts if Spark is case-sensitive.
         exclude: Patterns of tables to omit, also if `include` matches.
         only: Returns whether the table of a survey row is included. The row of a table that cannot
             be read has its name and its error alone.
@@ -60,12 +60,7 @@ class LakehouseOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The checked options; `LakehouseOptions` documents each.
-
-    Raises:
-        TypeError: An option has another type.
-        ValueError: An option has a value that is not allowed.
-    """
+    """The checked options; `LakehouseOptions` documents each. Raises TypeError or ValueError."""
 
     include: str | Sequence[str] = ()
     exclude: str | Sequence[str] = ()
@@ -97,11 +92,7 @@ class Options:
 
     @classmethod
     def of(cls, function: str, options: Mapping[str, Any]) -> Options:
-        """Returns the options of a call of a function.
-
-        Raises:
-            TypeError: The function has no such option, or as above.
-        """
+        """Returns the options of a call of a function. Raises also if an option is unknown."""
         for name in options.keys() - {each.name for each in fields(cls)}:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
         return cls(**options)
@@ -147,10 +138,7 @@ class Options:
 
 @dataclass
 class Budget:
-    """The limits of a call, the planned bytes of the tables that began, and the failures so far.
-
-    None is no limit.
-    """
+    """The limits of a call, the planned bytes that began, and the failures; None is no limit."""
 
     max_bytes: int | None = None
     max_seconds: float | None = None

@@ -31,7 +31,6 @@ class Progress:
     """The progress of a statement.
 
     Args:
-        statement: The SQL text.
         seconds: The seconds since the start.
         tasks_done: The Spark tasks that ended; with Spark Connect, as the server last reported.
         tasks: The Spark tasks that Spark has planned until now.
@@ -70,12 +69,8 @@ def reported(
 ) -> Iterator[None]:
     """Calls `report` before the body, every two seconds while the body runs, and afterwards.
 
-    If the first report raises, the body does not run. A later report that raises is the last
-    report. If the body raises too, its error is raised, with the error of the report as its cause.
-
-    Raises:
-        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, if a report after the first raised
-            and the body did not.
+    If the first report raises, the body does not run. A later report that raises is the last one,
+    and raises ProgressFailedError afterwards, or is the cause of the body's own error.
     """
     if report is None:
         yield
@@ -121,11 +116,9 @@ def reported(
 
 @contextmanager
 def _context_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Yields a function that returns the counts of `Progress` for the body, by field.
+    """Yields a function that counts the tasks of the body's jobs, by field of `Progress`.
 
-    It counts the tasks of the jobs with a tag, as the context reports them.
-
-    A job group would replace the user's group, and the user cancels jobs by that group.
+    The jobs get a tag: a job group would replace the user's group, by which the user cancels jobs.
     """
     context = spark.sparkContext
     tracker = context.statusTracker()
@@ -154,10 +147,7 @@ def _context_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int
 
 @contextmanager
 def _server_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Yields the same function, for Spark Connect, where there is no context.
-
-    The server reports every statement of the session to its handlers, in the thread that runs it.
-    """
+    """Yields the same function for Spark Connect, whose server reports to handlers."""
     here = get_ident()
     latest = {"tasks_done": 0, "tasks": 0}
 
@@ -188,8 +178,8 @@ class LakehouseProgress:
     """The progress of a call over many tables.
 
     Args:
-        phase: `survey` while the tables are read for the plan, then `run`. The search for
-            dropped columns has the phase `dropped columns` instead of `run`.
+        phase: `survey` while the tables are read for the plan, then `run`. The search for dropped
+            columns has the phase `dropped columns` instead of `run`.
         tables_done: The number of tables that were read, or that ended.
         tables: The number of all tables of the phase.
         bytes_done: The planned bytes of the tables that ended, and of the files of running tables
@@ -216,7 +206,7 @@ class LakehouseProgress:
 
 
 def progress_of(phase: str, tables_done: int, tables: int, started: float) -> LakehouseProgress:
-    """Returns the progress of a phase that has no bytes, and began at a time of `monotonic`."""
+    """Returns the progress of a phase without bytes that began at a time of `monotonic`."""
     return LakehouseProgress(
         phase=phase,
         tables_done=tables_done,
@@ -285,11 +275,7 @@ def _is_notebook() -> bool:
 
 
 class Reporter:
-    """Calls a callback at intervals, until the callback raises an error.
-
-    Args:
-        callback: None for no reports.
-    """
+    """Calls a callback at intervals, until the callback raises an error; None for no reports."""
 
     def __init__(self, callback: Callable[[LakehouseProgress], None] | None) -> None:
         self._callback = callback

@@ -45,11 +45,7 @@ _STYLE = "body{font-family:sans-serif}td,th{text-align:left;padding:0 1em 0 0}"
 
 
 def require_form(path: Path, forms: Sequence[str]) -> str:
-    """Returns the end of a file's name in lower case, which is one of the forms.
-
-    Raises:
-        InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name has another end.
-    """
+    """Returns the end of a file's name in lower case; raises InvalidFileNameError for others."""
     form = path.suffix.lower()
     if form not in forms:
         raise InvalidFileNameError(file=path, forms=", ".join(forms))
@@ -61,9 +57,6 @@ def write_whole(path: Path, text: Callable[[], str]) -> None:
 
     A reader of the path never sees an incomplete text. If the text or the file fails, the path is
     unchanged. Several writers may write one path at once: the last one remains.
-
-    Raises:
-        OSError: The file cannot be written.
     """
     part = _part(path)
     try:
@@ -75,11 +68,7 @@ def write_whole(path: Path, text: Callable[[], str]) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Tries to write a file beside the path.
-
-    Raises:
-        OSError: The folder cannot be written, or the path is a folder.
-    """
+    """Raises an OSError if the folder cannot be written, or if the path is a folder."""
     part = _part(path)
     part.touch(exist_ok=False)
     part.unlink()
@@ -110,8 +99,6 @@ class LakehouseReport(ManyTables):
         goal: The goal in words.
         where: The schemas, catalogs and paths of the call.
         tables: The results in the order of the survey.
-        dry_run: Whether the call changed nothing.
-        seconds: The duration of the call.
         interrupted: The signal that ended the call, such as `SIGINT`; None if none did.
     """
 
@@ -186,7 +173,7 @@ class LakehouseReport(ManyTables):
         yield from map(plain, (sums, *self.tables))
 
     def write(self, file: str | os.PathLike[str]) -> None:
-        """Writes the report to a file, in the form that its end names: one of `REPORT_FORMS`.
+        """Writes the report to a file `.html` or `.json`, as the end of its name says.
 
         A file `.json` has one object: the sums, with the tables. A reader never sees an incomplete
         file.
@@ -246,10 +233,8 @@ class LakehouseInterrupted(KeyboardInterrupt):
     """SIGINT or SIGTERM ended a call over many tables.
 
     No table and no statement began after the signal, and running statements were cancelled.
-
-    Attributes:
-        report: The report, including tables and statements before the signal.
-        signal: The signal; a command exits with 128 plus the number of the signal.
+    `report` includes the tables and statements before the signal. A command exits with 128 plus the
+    number of `signal`.
     """
 
     def __init__(self, report: LakehouseReport, number: signal.Signals) -> None:
@@ -283,12 +268,7 @@ def _group(name: str, tables: Sequence[TableResult]) -> str:
 
 
 def cases(state: str, tables: Iterable[TableResult]) -> Cases:
-    """Returns the tables that need a person, with what has happened and what to do.
-
-    Args:
-        state: The heading of the outcomes.
-        tables: The results of tables.
-    """
+    """Returns the tables that need a person, with what has happened and what to do."""
     rows = [
         (
             each.outcome,

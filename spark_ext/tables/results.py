@@ -26,11 +26,9 @@ class StatementResult:
     """The result of a statement.
 
     Args:
-        statement: The SQL text.
         version_before: The newest version of the table before the statement, from 0.
-        version_after: The newest version afterwards. Other writers may have committed in between.
-            None if the table could not be read.
-        seconds: The duration in seconds.
+        version_after: The newest version afterwards, which may be of another writer; None if the
+            table could not be read.
         waits: Whether Delta requires a second run after its retention period.
         kept: The files that a removal kept; a metadata-only removal counts no file. None if the
             statement removes no column mapping, or if its counts are unknown, as after Delta's
@@ -94,8 +92,7 @@ _REASONS = 3
 class RemovalStages(Rendered, list[RemovalStage]):
     """The three stages, from `unmapped` to `writers`: a list that prints as a table.
 
-    Attributes:
-        done: The results of the statements that ran, in order.
+    `done` has the results of the statements that ran, in order.
     """
 
     def __init__(
@@ -132,14 +129,13 @@ class NameAlignment(Rendered):
     """The state of an alignment of names: the statements that ran, and those that remain.
 
     Args:
-        table: The name of the table as SQL reads it.
-        aligned: Whether column mapping is on, the flag is false, and every physical name equals
-            the logical name.
+        aligned: Whether column mapping is on, the flag is false, and every physical name equals the
+            logical name.
         mode: The current column mapping mode.
         cost: The cost of the removal of column mapping, as in `RemovalStage`; `NOTHING` if no
             removal is necessary.
-        num_files: The number of files that the removal copies or rewrites; an upper bound until
-            the removal is done and its counts are known.
+        num_files: The number of files that the removal copies or rewrites; an upper bound until the
+            removal is done and its counts are known.
         size_in_bytes: The size of these files, in bytes.
         done: The results of the statements that ran, in order.
         statements: The statements that remain.
@@ -206,15 +202,12 @@ class ColumnMappingStatus(Rendered, StatusRow):
     """The status of a table, and the changes that led to it.
 
     Args:
-        table: The full name of the table.
         mode: The column mapping mode: `none`, `name` or `id`.
         tracked: Whether the table has the feature `columnMappingUsageTracking`.
-        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or
-            not a boolean counts as true.
+        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or not
+            a boolean counts as true.
         true_since: The commit that made the flag true; None if the flag is not true, or if the log
             no longer has that commit (`history_from`).
-        min_reader_version: The reader version of the protocol.
-        min_writer_version: The writer version of the protocol.
         reader_features: Empty below reader version 3.
         writer_features: Empty below writer version 7.
         dropped_or_renamed: The drops and renames of columns, oldest first, tracked or not.
@@ -289,7 +282,6 @@ class TableResult:
     """The result for one table.
 
     Args:
-        table: The full name of the table.
         outcome: `PLANNED` (dry run); `DONE`, by this call or by another driver during the call;
             `ALREADY_DONE` before the call; `GONE` if no table has the name any more, because it was
             dropped or renamed; `WAITING` for Delta's retention period; `NOT_BEGUN`; `CANCELLED`
@@ -304,21 +296,19 @@ class TableResult:
         before: The row of the survey, or of a later reading just before the table ran.
         after: The row of a second survey after the run; None for a table that did not begin, or
             that has the reason `UNKNOWN`.
-        statements: The results of the statements that ran.
         kept: The files that the removal of this call kept; None without a removal, or if unknown,
             as are `copied` and `rewritten`.
         copied: The files whose bytes were copied.
         rewritten: The files that Delta rewrote.
         seconds: The duration; None if `after` is None.
-        version_before: The version in `before`.
-        version_after: The version in `after`. Other writers may have committed in between.
+        version_before: The version in `before`; `version_after` that in `after`, which may be of
+            another writer.
         error: The condition of the error, or the class of an error without a condition.
-        message: The text of the error.
         come_back: The earliest time at which the same call finishes the table.
-        leftovers: Files of the table's folder that no version in the log names, such as copies of
-            a driver that was killed; None if the call did not look for them, or could not.
-        removed_by: The statement that removes these files, and its earliest time; or why the
-            call could not look for them. None without such files.
+        leftovers: Files of the table's folder that no version in the log names, such as copies of a
+            driver that was killed; None if the call did not look for them, or could not.
+        removed_by: The statement that removes these files, and its earliest time; or why the call
+            could not look for them. None without such files.
     """
 
     table: str
@@ -354,14 +344,9 @@ class TableResult:
 
 @dataclass(frozen=True)
 class OutcomeSum:
-    """The tables with one outcome.
+    """The tables with one outcome, and their files that were copied or rewritten.
 
-    Args:
-        outcome: The outcome.
-        num_tables: The number of tables.
-        num_files: The files that were copied or rewritten; for tables without these counts, the
-            upper bound of their plans.
-        size_in_bytes: The size of these files, in bytes.
+    For tables without these counts, the upper bound of their plans counts.
     """
 
     outcome: str

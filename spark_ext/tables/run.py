@@ -74,10 +74,7 @@ def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
 def not_begun(
     plan: Plan, reason: str, failure: BaseException | None, outcome: str = results.NOT_BEGUN
 ) -> TableResult:
-    """Returns the result of a table for which a limit, or an error, ended the call.
-
-    A table that began, and that the call could not read afterwards, has the outcome `FAILED`.
-    """
+    """Returns the result of a table that did not begin, or that began and cannot be read."""
     error, message = (None, None) if failure is None else described(failure)
     result = without_run(plan)
     return replace(result, outcome=outcome, reasons=(reason,), error=error, message=message)
@@ -95,20 +92,10 @@ class CallStoppedError(Exception):
 class Running:
     """A table that runs, and what has happened with it so far.
 
-    Args:
-        spark: The session.
-        goal: The goal.
-        plan: The plan, which `replan` may change.
-        number: The place of the table among all that run, from 1.
-        stopped: Returns why the call ends; None while it continues.
-        statements: The results of the statements that succeeded.
-        after: The row after the last statement; None if the run did not read it.
-        error: The error that ended the run, unless the call cancelled it.
-        cancelled: Why the call cancelled the run.
-        refused: The limit that did not allow the run.
-        leftovers: What `unnamed_copies` returned before the run.
-        bytes_done: The bytes of the files that are done.
-        seconds: The duration of the run.
+    `number` is the place of the table among all that run, from 1. `stopped` returns why the call
+    ends, or None. `after` is the row after the last statement, if the run read it. `error` ended
+    the run, unless the call cancelled it (`cancelled`) or a limit refused it (`refused`).
+    `leftovers` are what `unnamed_copies` returned before the run.
     """
 
     spark: SparkSession
@@ -130,12 +117,10 @@ class Running:
         properties: AbstractContextManager[None],
         replan: Callable[[Running, Plan], str | None] | None,
     ) -> None:
-        """Runs the table, and notes what happened.
+        """Runs the table with the thread's properties, and notes what happened.
 
-        Args:
-            properties: Sets the properties of the thread.
-            replan: Takes a new plan, and returns why the table may not run, or None. The argument
-                is None if the plan of the survey is recent enough.
+        `replan` takes a new plan, and returns why the table may not run, or None. It is None itself
+        if the plan of the survey is recent enough.
         """
         started = time.monotonic()
         try:
@@ -233,10 +218,7 @@ class Running:
             self._reach()
 
     def _has_to_wait(self, plan: Plan) -> bool:
-        """Returns whether the retention period of an untracked table lasts.
-
-        Each try of Delta would add a commit.
-        """
+        """Returns whether an untracked table waits for Delta: each try would add a commit."""
         if plan.row.tracked or not plan.only_waits:
             return False
         end = end_of_retention(self.spark, self.plan.row.table)
@@ -286,10 +268,9 @@ _SECONDS = 0.2
 
 @dataclass
 class Runner:
-    """Runs the tables that wait, in their order.
+    """Runs the tables that wait, in their order, from the moment `started` of `time.monotonic`.
 
-    `started` is the start of the call by `time.monotonic`. `run` replaces the results of its
-    tables, also if an error ends it.
+    `run` replaces the results of its tables, also if an error ends it.
     """
 
     spark: SparkSession

@@ -65,11 +65,8 @@ def run(spark: SparkSession, statement: str) -> DataFrame:
     """Runs a statement that this package wrote.
 
     PySpark logs an error that has a position in a query, with 25 kB of stack traces. The query is
-    not the user's, so the error is raised and not logged.
-
-    Raises:
-        AnalysisException: An error with a condition for which PySpark has no class, such as Delta's
-            DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT.
+    not the user's, so the error is raised and not logged. An error with a condition for which
+    PySpark has no class, such as Delta's, becomes an AnalysisException.
     """
     # The logger ignores a filter that it already has.
     PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_is_of_the_user)
@@ -147,12 +144,9 @@ def _of_pyspark(error: Exception) -> Exception:
 
 
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
-    """Returns the rows of a table function.
+    """Returns the rows of a table function, which reads the table when rows are collected.
 
-    Spark resolves function and table in this call, and reads the table when rows are collected.
-
-    Raises:
-        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
+    Raises SessionWithoutExtensionError if the session has no such function.
     """
     try:
         return run(spark, f"SELECT * FROM {function}({', '.join(arguments)})")
@@ -167,9 +161,6 @@ def literal(name: str) -> str:
 
     Spark substitutes variables in statements, unescapes strings depending on a setting, and binds
     no parameters in a session with Delta's parser (Spark 4.1, Delta 4.4.0).
-
-    Raises:
-        TypeError: The name is not a text.
     """
     if not isinstance(name, str):
         raise TypeError(f"Cannot find the table {name!r}: its name is not a string.")
@@ -189,8 +180,7 @@ def is_path(text: str) -> bool:
 def named_table(spark: SparkSession, *arguments: str) -> Row:
     """Returns the row of `column_mapping_named_table`, with the full name of a table.
 
-    Raises:
-        DifferentVersionsError: The session has a jar of another version.
+    Raises DifferentVersionsError if the session has a jar of another version.
     """
     (row,) = answer(spark, "column_mapping_named_table", *arguments).collect()
     # A jar without this column is older than the column.
@@ -199,18 +189,12 @@ def named_table(spark: SparkSession, *arguments: str) -> Row:
 
 
 def sql_name(spark: SparkSession, name: str) -> str:
-    """Returns a full name as SQL text that Spark reads back unchanged.
-
-    Spark substitutes variables in statements, and readable names are not escaped for that.
-    """
+    """Returns a full name as SQL text. Spark substitutes variables in statements, not in names."""
     return str(named_table(spark, literal(name))["sqlName"]) if "${" in name else name
 
 
 def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
-    """Returns the current rows of a survey, in the order of the names.
-
-    In the body of `copying`, untracked tables may cost COPY instead of REWRITE.
-    """
+    """Returns the current rows of a survey. In `copying`, untracked tables may cost COPY."""
     array = f"array({', '.join(map(literal, names))})"
     rows = answer(spark, "column_mapping_survey", array).collect()
     return [of_row(SurveyedTable, row) for row in rows]
@@ -225,8 +209,8 @@ _lock = Lock()
 def copying(spark: SparkSession) -> Iterator[None]:
     """Makes the body copy the files of untracked tables too, unless the session has the setting.
 
-    If several threads share a session, the last thread unsets the setting. Any other value that
-    the user sets meanwhile is kept.
+    If several threads share a session, the last thread unsets the setting. Any other value that the
+    user sets meanwhile is kept.
     """
     session = _id(spark)
     with _lock:
@@ -257,12 +241,8 @@ _MINUTE = timedelta(minutes=1)
 def unnamed_copies(spark: SparkSession, table: str) -> tuple[FileCount | None, str | None]:
     """Returns the copies in a table's folder that no version in the log names.
 
-    They are of a driver that was killed, or of one that runs now. The log is read only if the
-    folder has copies.
-
-    Returns:
-        Their number and size, None if the folder or the log cannot be read; and the statement that
-        removes them with its earliest time, or why they could not be listed; None without copies.
+    They are of a driver that was killed, or of one that runs now. The second value is the statement
+    that removes them with its earliest time, or why they could not be listed.
     """
     try:
         (row,) = answer(spark, "column_mapping_copies", literal(table)).collect()
@@ -278,18 +258,14 @@ def unnamed_copies(spark: SparkSession, table: str) -> tuple[FileCount | None, s
 
 
 def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
-    """Returns the time from which Delta drops checkpoint protection from a table.
+    """Returns the time from which Delta drops checkpoint protection; None if nothing has to wait.
 
     Delta deletes the commits before the version that dropped column mapping, once they are older
     than the retention period, by whole minutes. No commit before that version is newer than it.
 
-    Returns:
-        The time with a time zone, possibly in the past; None if no commit keeps the table waiting.
-
-    Source:
-        Delta 4.4.0, PreDowngradeTableFeatureCommand.scala,
-        `CheckpointProtectionPreDowngradeCommand`;
-        MetadataCleanup.scala, `cleanUpExpiredLogs` and `truncateDate`.
+    Source: Delta 4.4.0, PreDowngradeTableFeatureCommand.scala,
+    `CheckpointProtectionPreDowngradeCommand`; MetadataCleanup.scala, `cleanUpExpiredLogs` and
+    `truncateDate`.
     """
     name = sql_name(spark, table)
     shown = run(spark, f"SHOW TBLPROPERTIES {name}").collect()
@@ -327,14 +303,10 @@ _ALREADY_DROPPED = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
 
 
 class Statements:
-    """Runs statements on a table.
+    """Runs statements on the table of a full name.
 
-    Args:
-        spark: The session.
-        name: The full name of the table.
-        progress: Called before, while and after each statement runs; None for silence.
-        before: Called before each statement; the statement does not run if it raises.
-        may_wait: Whether a statement that Delta requires to run again later is no error.
+    `before` is called before each statement, which does not run if it raises. With `may_wait`, a
+    statement that Delta requires to run again later is no error.
     """
 
     def __init__(
@@ -354,11 +326,7 @@ class Statements:
         self._may_wait = may_wait
 
     def read(self) -> SurveyedTable:
-        """Returns the row of the table as it is now, with its name for SQL.
-
-        Raises:
-            AnalysisException: The table cannot be read.
-        """
+        """Returns the row of the table as it is now, with its name for SQL. Raises its error."""
         (row,) = rows_of(self._spark, [self._name])
         if row.error is not None:
             message = str(row.message).removeprefix(f"[{row.error}] ")
@@ -380,10 +348,7 @@ class Statements:
         return False
 
     def counts_since(self, version: int) -> Mapping[str, FileCount]:
-        """Returns the counts of the newest removal after a version, by name.
-
-        The result is empty without a removal. Delta's own rewrite has no counts.
-        """
+        """Returns the counts of the newest removal after a version, by name; {} if unknown."""
         newer = commits_since(self._spark, self._name, version)
         done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
         metrics = {} if done is None else done["operationMetrics"] or {}

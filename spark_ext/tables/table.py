@@ -44,12 +44,7 @@ class UsageTracking:
 
     Create an instance with `forName` or `forPath`. Every method reads the table again.
 
-    Args:
-        spark: A session with spark-ext.
-        name: The full name of the table.
-
-    Source:
-        RFC *Column Mapping Usage Tracking*, section "Usage Tracking".
+    Source: RFC *Column Mapping Usage Tracking*, section "Usage Tracking".
 
     Example:
         `UsageTracking.forName(spark, "db.t").enable()`
@@ -70,11 +65,8 @@ class UsageTracking:
     def forName(cls, spark: SparkSession, name: str) -> UsageTracking:
         """Returns the tracking of the table that SQL finds by `name` now.
 
-        The result refers to the same table after a change of the current catalog or schema.
-
-        Args:
-            spark: A session with spark-ext, also of Spark Connect.
-            name: The name of a table as SQL reads it, with a catalog and schema or without.
+        The result refers to the same table after a change of the current catalog or schema. The
+        session may be of Spark Connect.
 
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
@@ -89,17 +81,12 @@ class UsageTracking:
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str | os.PathLike[str]) -> UsageTracking:
-        """Returns the tracking of the table at `path`, as `DeltaTable.forPath` finds it.
-
-        Args:
-            spark: A session with spark-ext, also of Spark Connect.
-            path: The folder of a table, or its URI.
+        """Returns the tracking of the table in a folder, as `DeltaTable.forPath` finds it.
 
         Raises:
-            AnalysisException: As `forName`. DELTA_MISSING_DELTA_TABLE, also for a path inside a
-                table or with a version (`@v1`);
+            AnalysisException: As `forName`, as are the other errors. DELTA_MISSING_DELTA_TABLE,
+                also for a path inside a table or with a version (`@v1`);
                 DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED.
-            SessionWithoutExtensionError: As `forName`, as is DifferentVersionsError.
         """
         return cls(spark, named_table(spark, literal(os.fspath(path)), "true")["name"])
 
@@ -110,11 +97,7 @@ class UsageTracking:
         mapping was only partly removed, the flag starts as true, because earlier drops and renames
         are unknown.
 
-        Raises:
-            AnalysisException: Delta's and Spark's, such as for a missing permission.
-
-        Source:
-            RFC, "Writer Requirements for Usage Tracking".
+        Source: RFC, "Writer Requirements for Usage Tracking".
         """
         table = self._row()
         if not table["tracked"]:
@@ -145,16 +128,13 @@ class UsageTracking:
             physical name and id are null without column mapping. `addedVersion` is the version
             (from 0) that added the column, and `renamedVersion` the last version that renamed it;
             null if none did, or if the log is too short to contain that commit. `nameInFilesOf` is
-            the column that has this name in data files, which misleads readers that use names;
-            null if there is none.
+            the column that has this name in data files, which misleads readers that use names; null
+            if there is none.
         """
         return self._answer("column_mapping")
 
     def status(self) -> ColumnMappingStatus:
-        """Returns mode, feature, flag and protocol, and the commit that made the flag true.
-
-        The result also contains the drops and renames of columns. The method reads the metadata in
-        the log, and no data file.
+        """Returns mode, feature, flag and protocol, and the changes of columns, from the log alone.
 
         Raises:
             AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
@@ -179,15 +159,10 @@ class UsageTracking:
         column: str | None = None,
         progress: Callable[[Progress], None] | None = shown_statement,
     ) -> DroppedColumns:
-        """Returns what remains of dropped columns, and what deletes it.
+        """Returns what remains of dropped columns, and what deletes it. Changes nothing.
 
         The method reads the log, the folder of the table and the footers of every file there, in
-        Spark jobs, and changes nothing.
-
-        Args:
-            column: A name or a shell pattern, as in `spark_ext.dropped_columns`; None for every
-                dropped column.
-            progress: Called before, while and after Spark reads; None for no reports.
+        Spark jobs. The arguments are as in `spark_ext.dropped_columns`.
 
         Raises:
             AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
@@ -207,11 +182,11 @@ class UsageTracking:
     ) -> RemovalStages:
         """Removes column mapping up to the stage `until`, and returns the stages.
 
-        If the flag is false and every physical name equals the logical name, the first stage is
-        one commit of metadata. Else the stage copies the files, also of an untracked table: it
-        copies the column chunks unchanged and writes a new footer with the logical names. A file
-        that already has these names and no dropped column is kept. Delta rewrites the files whose
-        bytes cannot be copied, and rewrites all files if `spark.sparkext.columnMapping.removal` is
+        If the flag is false and every physical name equals the logical name, the first stage is one
+        commit of metadata. Else the stage copies the files, also of an untracked table: it copies
+        the column chunks unchanged and writes a new footer with the logical names. A file that
+        already has these names and no dropped column is kept. Delta rewrites the files whose bytes
+        cannot be copied, and rewrites all files if `spark.sparkext.columnMapping.removal` is
         `rewrite`.
 
         Args:
@@ -227,10 +202,9 @@ class UsageTracking:
             progress: Called before, while and after each statement runs; None for no reports.
 
         Returns:
-            The three stages; `done` has the result of each statement. Every stage up to `until` is
-            `reached`, except a stage that waits for Delta's retention period: it has `reasons`,
-            and the rest of its `statements` has not run. A later stage may be blocked. Only a dry
-            run returns blocked stages up to `until`.
+            The three stages; `done` has the result of each statement. A stage that waits for
+            Delta's retention period is not `reached`: it has `reasons`, and the rest of its
+            `statements` has not run. Only a dry run returns blocked stages up to `until`.
 
         Raises:
             ValueError: `until` is not a stage.
@@ -243,9 +217,8 @@ class UsageTracking:
                 changed nothing then, and the results of earlier statements remain. After
                 USAGE_TRACKING_FAILED_AFTER_COMMIT the table has the result of the statement.
 
-        Source:
-            RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
-            `AlterTableDropFeatureDeltaCommand`.
+        Source: RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
+        `AlterTableDropFeatureDeltaCommand`.
         """
         goal = Removal(until)
         with copying(self._spark):
@@ -277,9 +250,6 @@ class UsageTracking:
             to_name_mode: Allow a table in mode `id` to end in mode `name`. Delta does not change
                 the mode back to `id`.
             progress: As in `remove_column_mapping`.
-
-        Returns:
-            The state of the table, with the statements that ran and the statements that remain.
 
         Raises:
             NotMappedError: USAGE_TRACKING_NOT_MAPPED, if column mapping is off and no call was

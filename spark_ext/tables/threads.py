@@ -31,11 +31,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """The first signal that arrived.
-
-    Attributes:
-        received: The signal; None before.
-    """
+    """The first signal that arrived; `received` is None before."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
@@ -91,19 +87,11 @@ _SECONDS = 0.1
 
 
 class Workers:
-    """The threads of a call.
+    """The threads of a call, which call `work` with their number, from 1.
 
     A thread inherits the local properties and the tags of the caller's thread, so the caller can
     cancel its jobs by the caller's own group. The threads end with the call, and the caller's
-    properties do not change.
-
-    Args:
-        spark: The session.
-        work: The function of each thread; its argument is the number of the thread, from 1.
-        number: The number of threads.
-
-    Attributes:
-        failure: The error that ended a thread early; None without one.
+    properties do not change. `failure` is the error that ended a thread early.
     """
 
     def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:
@@ -134,8 +122,8 @@ class Workers:
     def properties(self, number: int, description: str) -> Iterator[None]:
         """Sets the properties of a thread for the body, which runs one table.
 
-        A thread runs one table at a time, so its pool has one table at a time. Spark keeps every
-        pool until the application ends, so the names do not depend on the tables.
+        Spark keeps every scheduler pool until the application ends, so a pool has the thread's
+        number.
         """
         add, remove, _ = self._tags
         tag = self._running[number] = f"spark-ext-{uuid.uuid4()}"
@@ -151,10 +139,7 @@ class Workers:
             remove(tag)
 
     def cancel(self) -> None:
-        """Cancels the jobs of all tables, and ignores the errors of a session that has ended.
-
-        A job may begin after the cancellation of the job before, so the caller repeats this.
-        """
+        """Cancels the running jobs; the caller repeats this, because another job may begin."""
         _, _, cancel = self._tags
         for tag in list(self._running.values()):
             with suppress(Exception):
@@ -191,11 +176,7 @@ def each_table(
     """Reads `parallel` tables at a time, and returns the results by the names of the tables.
 
     `read` also returns the result of a table that cannot be read. The first signal cancels the jobs
-    of all tables.
-
-    Raises:
-        KeyboardInterrupt: A signal arrived.
-        BaseException: The error of a thread.
+    of all tables, and raises KeyboardInterrupt.
     """
     waiting, found, started = deque(names), dict[str, _T](), time.monotonic()
 
