@@ -45,100 +45,44 @@ if TYPE_CHECKING:
     )
     from spark_ext.tables.table import UsageTracking
 
-__all__ = [
-    "AuditResult",
-    "Certificate",
-    "ColumnChange",
-    "ColumnMappingStatus",
-    "ColumnVerdict",
-    "CostSum",
-    "DroppedColumns",
-    "DroppedPlace",
-    "ErrorSum",
-    "FileCount",
-    "Finding",
-    "FlagChange",
-    "LakehouseInterrupted",
-    "LakehouseOptions",
-    "LakehouseProgress",
-    "LakehouseReport",
-    "LiveColumn",
-    "NameAlignment",
-    "Obstacle",
-    "ObstacleSum",
-    "OutcomeSum",
-    "Progress",
-    "Reason",
-    "RemovalStage",
-    "SparkExtError",
-    "StatementResult",
-    "Survey",
-    "SurveySums",
-    "SurveyedTable",
-    "TableResult",
-    "UsageTracking",
-    "__version__",
-    "align_names",
-    "attach",
-    "audit",
-    "configure",
-    "dropped_columns",
-    "remove_column_mapping",
-    "survey",
-    "track",
-    "untrack",
-]
+__all__ = ["UsageTracking", "attach", "audit", "configure", "dropped_columns", "survey"]
+__all__ += ["__version__", "align_names", "remove_column_mapping", "track", "untrack"]
+__all__ += ["AuditResult", "ColumnChange", "ColumnMappingStatus", "Finding", "FlagChange"]
+__all__ += ["FileCount", "NameAlignment", "Reason", "RemovalStage", "StatementResult"]
+__all__ += ["Certificate", "ColumnVerdict", "DroppedColumns", "DroppedPlace", "LiveColumn"]
+__all__ += ["CostSum", "ErrorSum", "Obstacle", "ObstacleSum", "Survey", "SurveySums"]
+__all__ += ["LakehouseOptions", "LakehouseReport", "OutcomeSum", "SurveyedTable", "TableResult"]
+__all__ += ["LakehouseInterrupted", "LakehouseProgress", "Progress", "SparkExtError"]
 
-_MODULES = {
-    "AuditResult": "spark_ext.tables.audit",
-    "Certificate": "spark_ext.tables.erase",
-    "ColumnChange": "spark_ext.model.metadata",
-    "ColumnMappingStatus": "spark_ext.tables.results",
-    "ColumnVerdict": "spark_ext.model.dropped",
-    "CostSum": "spark_ext.removal.row",
-    "DroppedColumns": "spark_ext.tables.erase",
-    "DroppedPlace": "spark_ext.model.dropped",
-    "ErrorSum": "spark_ext.removal.row",
-    "FileCount": "spark_ext.model.metadata",
-    "Finding": "spark_ext.auditing.check",
-    "FlagChange": "spark_ext.model.metadata",
-    "LakehouseInterrupted": "spark_ext.tables.report",
-    "LakehouseOptions": "spark_ext.tables.options",
-    "LakehouseProgress": "spark_ext.tables.progress",
-    "LakehouseReport": "spark_ext.tables.report",
-    "LiveColumn": "spark_ext.model.dropped",
-    "NameAlignment": "spark_ext.tables.results",
-    "Obstacle": "spark_ext.removal.row",
-    "ObstacleSum": "spark_ext.removal.row",
-    "OutcomeSum": "spark_ext.tables.results",
-    "Progress": "spark_ext.tables.progress",
-    "Reason": "spark_ext.removal.reasons",
-    "RemovalStage": "spark_ext.removal.stages",
-    "SparkExtError": "spark_ext.errors",
-    "StatementResult": "spark_ext.tables.results",
-    "Survey": "spark_ext.tables.find",
-    "SurveySums": "spark_ext.removal.row",
-    "SurveyedTable": "spark_ext.removal.row",
-    "TableResult": "spark_ext.tables.results",
-    "UsageTracking": "spark_ext.tables.table",
-    "align_names": "spark_ext.tables.calls",
-    "attach": "spark_ext.launch.attach",
-    "audit": "spark_ext.tables.audit",
-    "configure": "spark_ext.launch.session",
-    "dropped_columns": "spark_ext.tables.erase",
-    "remove_column_mapping": "spark_ext.tables.calls",
-    "survey": "spark_ext.tables.find",
-    "track": "spark_ext.tables.calls",
-    "untrack": "spark_ext.tables.calls",
+_NAMES = {
+    "auditing.check": "Finding",
+    "errors": "SparkExtError",
+    "launch.attach": "attach",
+    "launch.session": "configure",
+    "model.dropped": "ColumnVerdict DroppedPlace LiveColumn",
+    "model.metadata": "ColumnChange FileCount FlagChange",
+    "removal.reasons": "Reason",
+    "removal.row": "CostSum ErrorSum Obstacle ObstacleSum SurveySums SurveyedTable",
+    "removal.stages": "RemovalStage",
+    "tables.audit": "AuditResult audit",
+    "tables.calls": "align_names remove_column_mapping track untrack",
+    "tables.erase": "Certificate DroppedColumns dropped_columns",
+    "tables.find": "Survey survey",
+    "tables.options": "LakehouseOptions",
+    "tables.progress": "LakehouseProgress Progress",
+    "tables.report": "LakehouseInterrupted LakehouseReport",
+    "tables.results": "ColumnMappingStatus NameAlignment OutcomeSum StatementResult TableResult",
+    "tables.table": "UsageTracking",
 }
 
 
 def __getattr__(name: str) -> object:
     if name == "column_mapping":
         return import_module("spark_ext.column_mapping")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    for module, names in _NAMES.items():
+        if name in names.split():
+            return getattr(import_module(f"spark_ext.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

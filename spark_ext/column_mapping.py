@@ -59,7 +59,7 @@ from spark_ext.errors import (
     ModeChangeError,
     SchemaChangeWithModeError,
 )
-from spark_ext.model import column_mapping
+from spark_ext.model import column_mapping, keys
 from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
     check_mapped,
@@ -78,15 +78,6 @@ from spark_ext.model.column_mapping import (
     supported_mode,
 )
 from spark_ext.model.column_mapping import is_mapped as requires_new_protocol
-from spark_ext.model.keys import (
-    COLUMN_ID,
-    ICEBERG_COMPAT_ENABLED,
-    MAX_COLUMN_ID,
-    MODE_NAME,
-    MODE_NONE,
-    NESTED_COLUMN_IDS,
-    PHYSICAL_NAME,
-)
 from spark_ext.model.metadata import CommitContext, Protocol, TableMetadata
 from spark_ext.model.schema import (
     CHILDREN,
@@ -178,7 +169,7 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
         MaxColumnIdTooLowError: DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY.
     """
     mode = mode_of(metadata.configuration)
-    if mode == MODE_NONE:
+    if mode == keys.MODE_NONE:
         return
     ids: set[int] = set()
     physical_paths: set[Path] = set()
@@ -193,12 +184,14 @@ def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> No
             )
         ids.add(column_id(field))
         physical_paths.add(physical_path)
-    if MAX_COLUMN_ID not in metadata.configuration:
-        raise MaxColumnIdNotSetError(prop=MAX_COLUMN_ID)
+    if keys.MAX_COLUMN_ID not in metadata.configuration:
+        raise MaxColumnIdNotSetError(prop=keys.MAX_COLUMN_ID)
     table_max = max_column_id(metadata)
     field_max = find_max_column_id(metadata.schema)
     if table_max < field_max:
-        raise MaxColumnIdTooLowError(prop=MAX_COLUMN_ID, tableMax=table_max, fieldMax=field_max)
+        raise MaxColumnIdTooLowError(
+            prop=keys.MAX_COLUMN_ID, tableMax=table_max, fieldMax=field_max
+        )
 
 
 def allow_mapping_mode_change(old_mode: str, new_mode: str) -> bool:
@@ -213,7 +206,7 @@ def allow_mapping_mode_change(old_mode: str, new_mode: str) -> bool:
         (True, False)
     """
     old, new = supported_mode(old_mode), supported_mode(new_mode)
-    return new in (old, MODE_NONE) or (old, new) == (MODE_NONE, MODE_NAME)
+    return new in (old, keys.MODE_NONE) or (old, new) == (keys.MODE_NONE, keys.MODE_NAME)
 
 
 def verify_and_update_metadata_change(
@@ -255,11 +248,11 @@ def verify_and_update_metadata_change(
     if changes_mode and not allow_mapping_mode_change(old_mode, new_mode):
         raise ModeChangeError(oldMode=old_mode, newMode=new_mode)
     has_metadata = schema_has_column_mapping_metadata(old.schema)
-    if new_mode == MODE_NONE:
+    if new_mode == keys.MODE_NONE:
         # Existing mapping metadata is kept, because files may have the physical names.
         kept = new.schema if has_metadata else drop_column_mapping_metadata(new.schema)
         return new.with_schema(kept)
-    if old_mode == MODE_NONE and has_metadata:
+    if old_mode == keys.MODE_NONE and has_metadata:
         raise MappingMetadataExistsError()
     return try_fix_metadata(
         old=old,
@@ -300,7 +293,7 @@ def try_fix_metadata(
     schema = map_fields(new.schema, assignment.field)
     if _enables_nested_ids(new):
         schema = assignment.struct_with_nested_ids(schema)
-    return new.with_schema(schema).with_property(MAX_COLUMN_ID, str(assignment.highest))
+    return new.with_schema(schema).with_property(keys.MAX_COLUMN_ID, str(assignment.highest))
 
 
 class _Assignment:
@@ -323,11 +316,11 @@ class _Assignment:
         existing = self._existing.get(lower(path))
         reused = self._reused(path, existing, field)
         if not has_column_id(field):
-            metadata[COLUMN_ID] = column_id(reused) if reused else self._next_id()
+            metadata[keys.COLUMN_ID] = column_id(reused) if reused else self._next_id()
         if not has_physical_name(field):
-            metadata[PHYSICAL_NAME] = self._name(existing, reused)
-        if reused and NESTED_COLUMN_IDS in field_metadata(reused):
-            metadata.setdefault(NESTED_COLUMN_IDS, nested_column_ids(reused))
+            metadata[keys.PHYSICAL_NAME] = self._name(existing, reused)
+        if reused and keys.NESTED_COLUMN_IDS in field_metadata(reused):
+            metadata.setdefault(keys.NESTED_COLUMN_IDS, nested_column_ids(reused))
         return {**field, "metadata": metadata}
 
     def struct_with_nested_ids(self, struct: DataType) -> DataType:
@@ -336,7 +329,7 @@ class _Assignment:
         for field in struct["fields"]:
             ids = dict(nested_column_ids(field))
             inner = self._with_nested_ids(field["type"], (physical_name(field),), ids)
-            metadata = {**field_metadata(field), NESTED_COLUMN_IDS: ids}
+            metadata = {**field_metadata(field), keys.NESTED_COLUMN_IDS: ids}
             fields.append({**field, "type": inner, "metadata": metadata})
         return {**struct, "fields": fields}
 
@@ -381,7 +374,7 @@ def _enables_nested_ids(metadata: TableMetadata) -> bool:
     """Returns whether nested ids are required: the first enabled IcebergCompat is V2 or later."""
     enabled = (
         feature
-        for feature, key in ICEBERG_COMPAT_ENABLED.items()
+        for feature, key in keys.ICEBERG_COMPAT_ENABLED.items()
         if metadata.configuration.get(key, "").lower() == "true"
     )
     return next(enabled, "icebergCompatV1") != "icebergCompatV1"

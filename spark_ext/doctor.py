@@ -29,13 +29,7 @@ from spark_ext.launch.releases import (
     require_version,
 )
 from spark_ext.launch.session import EXTENSIONS, JARS, PACKAGES, configure, entries
-from spark_ext.model.keys import (
-    COLUMN_MAPPING_MODE,
-    FEATURE_NAME,
-    FEATURE_PROPERTY,
-    HAS_DROPPED_OR_RENAMED,
-    PHYSICAL_NAME,
-)
+from spark_ext.model import keys
 from spark_ext.version import __version__
 
 if TYPE_CHECKING:
@@ -354,7 +348,7 @@ def track_a_table(spark: SparkSession, path: Path) -> None:
     table = f"delta.`{path}`"
     spark.sql(
         f"CREATE TABLE {table} (a INT, b INT) USING delta TBLPROPERTIES"
-        f" ('{COLUMN_MAPPING_MODE}' = 'name', '{FEATURE_PROPERTY}' = 'supported')"
+        f" ('{keys.COLUMN_MAPPING_MODE}' = 'name', '{keys.FEATURE_PROPERTY}' = 'supported')"
     )
     spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT")
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO d")
@@ -370,11 +364,11 @@ def fault(table: Path) -> str | None:
             if "protocol" in action:
                 features = action["protocol"].get("writerFeatures", [])
             if "metaData" in action:
-                flags.append(action["metaData"]["configuration"].get(HAS_DROPPED_OR_RENAMED))
+                flags.append(action["metaData"]["configuration"].get(keys.HAS_DROPPED_OR_RENAMED))
                 names = _physical_names(action["metaData"])
     expected = {"d": "a", "b": "b", "c": "c"}
-    if FEATURE_NAME not in features:
-        return f"The protocol lacks {FEATURE_NAME}: {features}."
+    if keys.FEATURE_NAME not in features:
+        return f"The protocol lacks {keys.FEATURE_NAME}: {features}."
     if flags != ["false", "false", "true"]:
         return f"The flag was {flags} after CREATE, ADD COLUMN and RENAME COLUMN."
     if names != expected:
@@ -384,7 +378,7 @@ def fault(table: Path) -> str | None:
 
 def _physical_names(metadata: Mapping[str, Any]) -> dict[str, str]:
     fields = json.loads(metadata["schemaString"])["fields"]
-    return {field["name"]: field["metadata"][PHYSICAL_NAME] for field in fields}
+    return {field["name"]: field["metadata"][keys.PHYSICAL_NAME] for field in fields}
 
 
 if __name__ == "__main__":

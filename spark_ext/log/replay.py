@@ -9,17 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from spark_ext.log.actions import Commit, LoggedMetadata, TableLog
+from spark_ext.model import keys
 from spark_ext.model.column_mapping import Column, columns_of
-from spark_ext.model.keys import (
-    CLONE,
-    COLUMN_MAPPING_MODE,
-    CONVERT,
-    FEATURE_NAME,
-    HAS_DROPPED_OR_RENAMED,
-    MAX_COLUMN_ID,
-    MODE_NONE,
-    RESTORE,
-)
 from spark_ext.model.metadata import Protocol, parsed_flag
 from spark_ext.model.schema import Path, lower
 
@@ -39,17 +30,19 @@ class State:
     @property
     def mode(self) -> str:
         """Returns the column mapping mode in lower case; it may be one that Delta does not know."""
-        return str(self.metadata.configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)).lower()
+        return str(
+            self.metadata.configuration.get(keys.COLUMN_MAPPING_MODE, keys.MODE_NONE)
+        ).lower()
 
     @property
     def is_mapped(self) -> bool:
         """Returns whether column mapping is on. An unknown mode counts as on."""
-        return self.mode != MODE_NONE
+        return self.mode != keys.MODE_NONE
 
     @property
     def is_tracked(self) -> bool:
         """Returns whether the protocol lists the feature of usage tracking."""
-        return self.protocol.has_writer_feature(FEATURE_NAME)
+        return self.protocol.has_writer_feature(keys.FEATURE_NAME)
 
     @property
     def is_catalog_managed(self) -> bool:
@@ -59,13 +52,13 @@ class State:
     @property
     def flag(self) -> bool | None:
         """Returns the flag of usage tracking; None if it is missing or not a boolean."""
-        return parsed_flag(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
+        return parsed_flag(self.metadata.configuration.get(keys.HAS_DROPPED_OR_RENAMED))
 
     @property
     def max_column_id(self) -> int | None:
         """Returns the highest column id ever used; None if it is missing or not an integer."""
         try:
-            return int(self.metadata.configuration[MAX_COLUMN_ID])
+            return int(self.metadata.configuration[keys.MAX_COLUMN_ID])
         except (KeyError, TypeError, ValueError):
             return None
 
@@ -80,12 +73,12 @@ class State:
 
         An unknown operation may add such columns: a writer may omit `commitInfo`.
         """
-        return self.operation in (None, CLONE, RESTORE)
+        return self.operation in (None, keys.CLONE, keys.RESTORE)
 
     @property
     def may_add_foreign_files(self) -> bool:
         """Returns whether the commit may add files of another table. An unknown operation may."""
-        return self.operation in (None, CLONE, CONVERT)
+        return self.operation in (None, keys.CLONE, keys.CONVERT)
 
     @property
     def may_add_foreign_mapped_files(self) -> bool:
@@ -93,7 +86,7 @@ class State:
 
         An unknown operation may add such files. CONVERT adds files without physical names.
         """
-        return self.operation in (None, CLONE)
+        return self.operation in (None, keys.CLONE)
 
     def name_in_files(self, column: Column) -> Path:
         """Returns the path by which readers find a column in data files, in lower case.

@@ -18,23 +18,7 @@ from spark_ext.errors import (
     MissingPhysicalNameError,
     UnsupportedModeError,
 )
-from spark_ext.model.keys import (
-    COLLATIONS,
-    COLUMN_ID,
-    COLUMN_MAPPING_FEATURE,
-    COLUMN_MAPPING_METADATA_KEYS,
-    COLUMN_MAPPING_MODE,
-    INTERNAL_COLUMNS,
-    MAX_COLUMN_ID,
-    MODE_ID,
-    MODE_NAME,
-    MODE_NONE,
-    NESTED_COLUMN_IDS,
-    PARQUET_FIELD_ID,
-    PARQUET_NESTED_FIELD_IDS,
-    PHYSICAL_NAME,
-    ROW_TRACKING_MARKS,
-)
+from spark_ext.model import keys
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.schema import Field, Path, Schema, lower, map_fields, walk
 
@@ -42,7 +26,7 @@ from spark_ext.model.schema import Field, Path, Schema, lower, map_fields, walk
 # Source: SchemaUtils.scala, `findInvalidColumnNamesInSchema`.
 INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
-SUPPORTED_MODES = (MODE_NONE, MODE_NAME, MODE_ID)
+SUPPORTED_MODES = (keys.MODE_NONE, keys.MODE_NAME, keys.MODE_ID)
 
 # Source: the same names in earlier releases; TableFeatureProtocolUtils for the other two.
 MIN_READER_VERSION, MIN_WRITER_VERSION = 2, 5
@@ -56,7 +40,7 @@ def mode_of(configuration: Mapping[str, str]) -> str:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED, for a mode that another writer set. Delta
             refuses to set an unknown mode.
     """
-    return supported_mode(configuration.get(COLUMN_MAPPING_MODE, MODE_NONE))
+    return supported_mode(configuration.get(keys.COLUMN_MAPPING_MODE, keys.MODE_NONE))
 
 
 def supported_mode(mode: str) -> str:
@@ -72,7 +56,7 @@ def is_mapped(metadata: TableMetadata) -> bool:
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
     """
-    return mode_of(metadata.configuration) != MODE_NONE
+    return mode_of(metadata.configuration) != keys.MODE_NONE
 
 
 def satisfy_column_mapping_protocol(protocol: Protocol) -> bool:
@@ -84,11 +68,11 @@ def satisfy_column_mapping_protocol(protocol: Protocol) -> bool:
     `isFeatureSupported`.
     """
     if protocol.min_reader_version >= _FEATURES_READER:
-        readable = protocol.has_reader_feature(COLUMN_MAPPING_FEATURE)
+        readable = protocol.has_reader_feature(keys.COLUMN_MAPPING_FEATURE)
     else:
         readable = protocol.min_reader_version >= MIN_READER_VERSION
     if protocol.min_writer_version >= _FEATURES_WRITER:
-        writable = protocol.has_writer_feature(COLUMN_MAPPING_FEATURE)
+        writable = protocol.has_writer_feature(keys.COLUMN_MAPPING_FEATURE)
     else:
         writable = protocol.min_writer_version >= MIN_WRITER_VERSION
     return readable and writable
@@ -102,28 +86,28 @@ def field_metadata(field: Field) -> Mapping[str, Any]:
 
 def has_column_id(field: Field) -> bool:
     """Returns whether a field has a column id."""
-    return COLUMN_ID in field_metadata(field)
+    return keys.COLUMN_ID in field_metadata(field)
 
 
 def column_id(field: Field) -> int:
     """Returns the column id of a field that has one."""
-    return int(field_metadata(field)[COLUMN_ID])
+    return int(field_metadata(field)[keys.COLUMN_ID])
 
 
 def nested_column_ids(field: Field) -> Mapping[str, int]:
     """Returns the ids of a field's array elements, map keys and map values by their paths."""
-    ids: Mapping[str, int] = field_metadata(field).get(NESTED_COLUMN_IDS) or {}
+    ids: Mapping[str, int] = field_metadata(field).get(keys.NESTED_COLUMN_IDS) or {}
     return ids
 
 
 def has_physical_name(field: Field) -> bool:
     """Returns whether a field has a physical name."""
-    return PHYSICAL_NAME in field_metadata(field)
+    return keys.PHYSICAL_NAME in field_metadata(field)
 
 
 def physical_name(field: Field) -> str:
     """Returns the name of a field in data files: its physical name, or else its logical name."""
-    return str(field_metadata(field).get(PHYSICAL_NAME, field["name"]))
+    return str(field_metadata(field).get(keys.PHYSICAL_NAME, field["name"]))
 
 
 def with_physical_name(field: Field, name: str) -> Field:
@@ -133,8 +117,8 @@ def with_physical_name(field: Field, name: str) -> Field:
     `rewriteFieldIdsForIceberg` for the keys.
     """
     old = physical_name(field)
-    metadata = {**field_metadata(field), PHYSICAL_NAME: name}
-    for key in (NESTED_COLUMN_IDS, PARQUET_NESTED_FIELD_IDS):
+    metadata = {**field_metadata(field), keys.PHYSICAL_NAME: name}
+    for key in (keys.NESTED_COLUMN_IDS, keys.PARQUET_NESTED_FIELD_IDS):
         if key in metadata:
             metadata[key] = {renamed_path(path, old, name): i for path, i in metadata[key].items()}
     return {**field, "metadata": metadata}
@@ -148,7 +132,7 @@ def renamed_path(nested_path: str, old: str, new: str) -> str:
 def schema_has_column_mapping_metadata(schema: Schema) -> bool:
     """Returns whether any field has metadata that is reserved for column mapping."""
     return any(
-        not COLUMN_MAPPING_METADATA_KEYS.isdisjoint(field_metadata(field))
+        not keys.COLUMN_MAPPING_METADATA_KEYS.isdisjoint(field_metadata(field))
         for _, field in walk(schema)
     )
 
@@ -169,7 +153,7 @@ def find_max_column_id(schema: Schema) -> int:
 
 def max_column_id(metadata: TableMetadata) -> int:
     """Returns the highest column id that a table ever used; 0 if the property is not set."""
-    return int(metadata.configuration.get(MAX_COLUMN_ID, "0"))
+    return int(metadata.configuration.get(keys.MAX_COLUMN_ID, "0"))
 
 
 class Column(NamedTuple):
@@ -185,7 +169,7 @@ class Column(NamedTuple):
     @property
     def id(self) -> Any:
         """Returns the value in the schema, of any type; None without one."""
-        return field_metadata(self.field).get(COLUMN_ID)
+        return field_metadata(self.field).get(keys.COLUMN_ID)
 
     @property
     def known_id(self) -> int | None:
@@ -200,7 +184,7 @@ class Column(NamedTuple):
     @property
     def nested_ids(self) -> Mapping[str, Any]:
         """Returns the ids of its elements, keys and values by path; empty if invalid."""
-        ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
+        ids = field_metadata(self.field).get(keys.NESTED_COLUMN_IDS)
         return ids if isinstance(ids, dict) else {}
 
 
@@ -231,7 +215,7 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
         MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
     """
     mode = supported_mode(mode)
-    if mode == MODE_NONE:
+    if mode == keys.MODE_NONE:
         return schema
     columns = {lower(path): field for path, field in walk(reference_schema)}
 
@@ -252,8 +236,8 @@ def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) 
 def _is_internal(field: Field) -> bool:
     """Returns whether Delta adds a field to files: `isInternalField`, without the other marks."""
     metadata = field_metadata(field)
-    return field["name"].lower() in INTERNAL_COLUMNS or any(
-        metadata.get(key) is True for key in ROW_TRACKING_MARKS
+    return field["name"].lower() in keys.INTERNAL_COLUMNS or any(
+        metadata.get(key) is True for key in keys.ROW_TRACKING_MARKS
     )
 
 
@@ -273,32 +257,32 @@ def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
     Raises UnsupportedModeError, MissingColumnIdError or MissingPhysicalNameError.
     """
     mode = supported_mode(mode)
-    if mode == MODE_NONE:
+    if mode == keys.MODE_NONE:
         return field_metadata(_without_mapping(field))
     check_mapped(field, (field["name"],), mode)
-    metadata = {**field_metadata(field), PARQUET_FIELD_ID: column_id(field)}
-    if NESTED_COLUMN_IDS in metadata:
-        metadata[PARQUET_NESTED_FIELD_IDS] = metadata[NESTED_COLUMN_IDS]
+    metadata = {**field_metadata(field), keys.PARQUET_FIELD_ID: column_id(field)}
+    if keys.NESTED_COLUMN_IDS in metadata:
+        metadata[keys.PARQUET_NESTED_FIELD_IDS] = metadata[keys.NESTED_COLUMN_IDS]
     return metadata
 
 
 def _renamed(field: Field, column: Field, metadata: Mapping[str, Any]) -> Field:
     """Returns the field under its physical name; Spark keys collations by the field's name."""
     old, new = column["name"], physical_name(column)
-    if COLLATIONS in metadata:
+    if keys.COLLATIONS in metadata:
         collations = {
             new if path == old else renamed_path(path, old, new): collation
-            for path, collation in metadata[COLLATIONS].items()
+            for path, collation in metadata[keys.COLLATIONS].items()
         }
-        metadata = {**metadata, COLLATIONS: collations}
+        metadata = {**metadata, keys.COLLATIONS: collations}
     return {**field, "name": new, "metadata": metadata}
 
 
 def _without_mapping(field: Field) -> Field:
     metadata = field_metadata(field)
-    if COLUMN_MAPPING_METADATA_KEYS.isdisjoint(metadata):
+    if keys.COLUMN_MAPPING_METADATA_KEYS.isdisjoint(metadata):
         return field
-    kept = {key: metadata[key] for key in metadata if key not in COLUMN_MAPPING_METADATA_KEYS}
+    kept = {key: metadata[key] for key in metadata if key not in keys.COLUMN_MAPPING_METADATA_KEYS}
     return {**field, "metadata": kept}
 
 

@@ -7,19 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
+from spark_ext.model import keys
 from spark_ext.model.column_mapping import (
     check_mapped,
     column_id,
     columns_of,
     mode_of,
     physical_name,
-)
-from spark_ext.model.keys import (
-    ALIGNING,
-    CHANGE_FEED_COLUMNS,
-    MODE_ID,
-    ROW_TRACKING_COLUMNS,
-    ROW_TRACKING_ENABLED,
 )
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import DataType, Field, Path, logical_name, lower
@@ -52,8 +46,8 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         >>> plan["columns"]
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'fare', 'type': None}]
     """
-    keeps_ids = ALIGNING in table.configuration
-    return _plan(table, logical_name, keeps_ids=keeps_ids, kept=ROW_TRACKING_COLUMNS)
+    keeps_ids = keys.ALIGNING in table.configuration
+    return _plan(table, logical_name, keeps_ids=keeps_ids, kept=keys.ROW_TRACKING_COLUMNS)
 
 
 def purge_plan(table: TableMetadata) -> ColumnPlan:
@@ -63,8 +57,8 @@ def purge_plan(table: TableMetadata) -> ColumnPlan:
     when it checks which files have columns to purge (4.4.0, ReorgTableHelper.scala,
     `fileHasExtraColumns`).
     """
-    is_enabled = table.configuration.get(ROW_TRACKING_ENABLED, "").lower() == "true"
-    kept = ROW_TRACKING_COLUMNS if is_enabled else ()
+    is_enabled = table.configuration.get(keys.ROW_TRACKING_ENABLED, "").lower() == "true"
+    kept = keys.ROW_TRACKING_COLUMNS if is_enabled else ()
     return _plan(table, physical_name, keeps_ids=True, kept=kept)
 
 
@@ -78,10 +72,10 @@ def _plan(
     _check_unique(table)
     properties = table.configuration
     return {
-        "byId": mode_of(properties) == MODE_ID,
+        "byId": mode_of(properties) == keys.MODE_ID,
         "keepsIds": keeps_ids,
         "kept": [properties[key] for key in kept if key in properties],
-        "ignored": list(CHANGE_FEED_COLUMNS),
+        "ignored": list(keys.CHANGE_FEED_COLUMNS),
         "columns": [_column(field, new_name) for field in table.schema["fields"]],
     }
 
@@ -99,7 +93,7 @@ def _check_unique(table: TableMetadata) -> None:
             raise DuplicatedPhysicalNameError(
                 columnName=name, physicalPath=".".join(physical_path), mode=mode
             )
-        if mode == MODE_ID and (lowered[:-1], column_id(field)) in ids:
+        if mode == keys.MODE_ID and (lowered[:-1], column_id(field)) in ids:
             raise DuplicatedColumnIdError(columnName=name, columnId=column_id(field), mode=mode)
         paths.add(lowered)
         ids.add((lowered[:-1], column_id(field)))

@@ -7,21 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_ext.errors import ReservedColumnNameError
+from spark_ext.model import keys
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     is_mapped,
     mode_of,
     physical_name,
     schema_has_column_mapping_metadata,
-)
-from spark_ext.model.keys import (
-    ADAPTIVE_METADATA_FEATURE,
-    FEATURE_NAME,
-    ICEBERG_COMPAT_ENABLED,
-    MODE_ID,
-    NEED_COLUMN_MAPPING,
-    NEVER_DISABLED,
-    SILENTLY_REPLACED_COLUMNS,
 )
 from spark_ext.model.metadata import Protocol, TableMetadata, flag
 from spark_ext.model.schema import quoted, walk
@@ -97,7 +89,11 @@ class Reason:
     @property
     def is_never_dropped(self) -> bool:
         """Returns whether only a new table lacks the feature: Delta drops it from no table."""
-        return self.reason == OTHER_FEATURE and not self.detail and self.name in NEED_COLUMN_MAPPING
+        return (
+            self.reason == OTHER_FEATURE
+            and not self.detail
+            and self.name in keys.NEED_COLUMN_MAPPING
+        )
 
 
 def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Reason, ...]:
@@ -110,13 +106,13 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Reason
     Source: RFC, introduction: "it simply suffices to change the mode to none"; Protocol, "Reader
     Requirements for Column Mapping".
     """
-    if not protocol.has_writer_feature(FEATURE_NAME):
+    if not protocol.has_writer_feature(keys.FEATURE_NAME):
         return (Reason(NOT_TRACKED),)
     reasons: list[Reason] = []
     if flag(table) is not False:
         reasons.append(Reason(HAS_DROPPED_OR_RENAMED))
     reasons += hidden_columns(table)
-    if not reasons and mode_of(table.configuration) == MODE_ID:
+    if not reasons and mode_of(table.configuration) == keys.MODE_ID:
         reasons.append(Reason(FILES_READ_BY_ID))
     return tuple(reasons)
 
@@ -141,7 +137,7 @@ def reserved_columns(table: TableMetadata) -> Iterable[tuple[str, str]]:
         return
     for field in table.schema["fields"]:
         for name in (field["name"], physical_name(field)):
-            if name.lower() in SILENTLY_REPLACED_COLUMNS:
+            if name.lower() in keys.SILENTLY_REPLACED_COLUMNS:
                 yield field["name"], name
                 break
 
@@ -200,7 +196,7 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
         advice.append(_COPY_COLUMN if CATALOG_MANAGED in kinds else _RENAME)
     if enabled:
         advice.append(f"Set {' and '.join(enabled)} to false, and call again.")
-    if features.keys() - NEED_COLUMN_MAPPING:
+    if features.keys() - keys.NEED_COLUMN_MAPPING:
         advice.append(_DROP_FEATURE)
     never_dropped = any(why.is_never_dropped for why in reasons)
     if never_dropped or kinds & {MAPPING_METADATA_REMAINS, READER_VERSION}:
@@ -212,8 +208,10 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
 
 def features_that_need_mapping(table: TableMetadata, protocol: Protocol) -> Iterable[Reason]:
     """Yields the features that need column mapping as long as they are enabled."""
-    for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
+    for feature, enabled in keys.ICEBERG_COMPAT_ENABLED.items():
         if table.configuration.get(enabled, "").lower() == "true":
-            yield Reason(OTHER_FEATURE, feature, None if feature in NEVER_DISABLED else enabled)
-    if protocol.has_writer_feature(ADAPTIVE_METADATA_FEATURE):
-        yield Reason(OTHER_FEATURE, ADAPTIVE_METADATA_FEATURE)
+            yield Reason(
+                OTHER_FEATURE, feature, None if feature in keys.NEVER_DISABLED else enabled
+            )
+    if protocol.has_writer_feature(keys.ADAPTIVE_METADATA_FEATURE):
+        yield Reason(OTHER_FEATURE, keys.ADAPTIVE_METADATA_FEATURE)

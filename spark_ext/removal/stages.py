@@ -11,20 +11,7 @@ from spark_ext.model.column_mapping import (
     satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.model.keys import (
-    CHECKPOINT_PROTECTION_FEATURE,
-    COLUMN_MAPPING_FEATURE,
-    COLUMN_MAPPING_MODE,
-    DEFAULT_TRUNCATE_HISTORY_RETENTION,
-    FEATURE_NAME,
-    FEATURE_PROPERTY,
-    FEATURE_SUPPORTED,
-    IDENTITY_COLUMNS_FEATURE,
-    MODE_NONE,
-    NEED_COLUMN_MAPPING,
-    REMOVAL_REWRITE,
-    TRUNCATE_HISTORY_RETENTION,
-)
+from spark_ext.model import keys
 from spark_ext.model.metadata import FileCount, Protocol, TableFacts
 from spark_ext.model.schema import quoted
 from spark_ext.removal.reasons import (
@@ -58,7 +45,7 @@ NOTHING, METADATA, COPY = "NOTHING", "METADATA", "COPY"
 REWRITE, HISTORY, BLOCKED = "REWRITE", "HISTORY", "BLOCKED"
 
 # The property that tracks a table.
-TRACKED = {FEATURE_PROPERTY: FEATURE_SUPPORTED}
+TRACKED = {keys.FEATURE_PROPERTY: keys.FEATURE_SUPPORTED}
 
 # Protocol, "Valid Feature Names in Table Features": the features of writer versions up to 4.
 _FEATURES_OF_WRITER_4 = frozenset(
@@ -127,22 +114,24 @@ def set_statement(name: str, properties: Mapping[str, str]) -> str:
 
 def removal_statement(name: str) -> str:
     """Returns the statement that removes column mapping."""
-    return set_statement(name, {COLUMN_MAPPING_MODE: MODE_NONE})
+    return set_statement(name, {keys.COLUMN_MAPPING_MODE: keys.MODE_NONE})
 
 
-def drop_statement(name: str, feature: str = FEATURE_NAME) -> str:
+def drop_statement(name: str, feature: str = keys.FEATURE_NAME) -> str:
     """Returns the statement that drops a table feature."""
     return f"ALTER TABLE {name} DROP FEATURE {feature}"
 
 
 def unmapping_statement(name: str, *, is_mapped: bool) -> str:
     """Returns the statement that reaches `unmapped`, also if only metadata remains."""
-    return removal_statement(name) if is_mapped else drop_statement(name, COLUMN_MAPPING_FEATURE)
+    return (
+        removal_statement(name) if is_mapped else drop_statement(name, keys.COLUMN_MAPPING_FEATURE)
+    )
 
 
 def writers_statements(name: str, *, tracked: bool, history: bool) -> tuple[str, ...]:
     """Returns the statements that reach `writers`, with or without a history to truncate."""
-    truncating = drop_statement(name, f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY")
+    truncating = drop_statement(name, f"{keys.CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY")
     return (*([drop_statement(name)] if tracked else []), *([truncating] if history else []))
 
 
@@ -160,20 +149,20 @@ def _unmapped(facts: TableFacts) -> RemovalStage:
         features = facts.protocol.catalog_managed_features
         blocking += tuple(Reason(CATALOG_MANAGED, feature) for feature in features)
     reasons = rewrite_reasons(table=facts.table, protocol=facts.protocol)
-    if facts.removal == REMOVAL_REWRITE:
+    if facts.removal == keys.REMOVAL_REWRITE:
         reasons += (Reason(REMOVAL_SETTING, detail=facts.removal),)
     # Only a rename makes a name valid, and a rename sets the flag.
     cost_of_files = COPY if facts.copies and has_mapping_on(facts.table) else REWRITE
     cost = cost_of_files if reasons or invalid else METADATA
     if invalid or blocking:
         return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
-    if has_mapping_on(facts.table) and not facts.protocol.has_writer_feature(FEATURE_NAME):
+    if has_mapping_on(facts.table) and not facts.protocol.has_writer_feature(keys.FEATURE_NAME):
         # Sessions without spark-ext can write the table with stale plans.
         reasons = (*reasons, Reason(OTHER_SESSIONS))
     if not has_mapping_on(facts.table):
         # Delta's rewrite reads the logical names, and would write nulls for these columns.
         hidden = tuple(hidden_columns(facts.table))
-        if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
+        if hidden or keys.COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
             return _stage(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_REMAINS), *hidden))
         reasons = (Reason(MAPPING_METADATA_REMAINS), *reasons)
     statement = unmapping_statement(facts.name, is_mapped=has_mapping_on(facts.table))
@@ -210,32 +199,32 @@ def _readable(facts: TableFacts) -> RemovalStage:
         return _stage(READERS, NOTHING)
     features = _reader_features(facts.protocol)
     # Delta does not drop a feature that another feature needs.
-    needed_by = NEED_COLUMN_MAPPING & _features(facts.protocol)
-    others = _other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
+    needed_by = keys.NEED_COLUMN_MAPPING & _features(facts.protocol)
+    others = _other_features(features - {keys.COLUMN_MAPPING_FEATURE} | needed_by)
     if others:
         return _stage(READERS, BLOCKED, others)
-    if COLUMN_MAPPING_FEATURE not in features:
+    if keys.COLUMN_MAPPING_FEATURE not in features:
         version = str(facts.protocol.min_reader_version)
         return _stage(READERS, BLOCKED, (Reason(READER_VERSION, detail=version),))
-    statement = drop_statement(facts.name, COLUMN_MAPPING_FEATURE)
+    statement = drop_statement(facts.name, keys.COLUMN_MAPPING_FEATURE)
     return _stage(READERS, METADATA, statements=(statement,))
 
 
 def _writable(facts: TableFacts) -> RemovalStage:
     features = _features(facts.protocol)
-    ours = {FEATURE_NAME, CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE}
+    ours = {keys.FEATURE_NAME, keys.CHECKPOINT_PROTECTION_FEATURE, keys.COLUMN_MAPPING_FEATURE}
     others = _other_features(features - ours - _FEATURES_OF_WRITER_4)
     if others:
         return _stage(WRITERS, BLOCKED, others)
-    tracked = FEATURE_NAME in features
+    tracked = keys.FEATURE_NAME in features
     reasons = (Reason(OTHER_SESSIONS),) if tracked else ()
     cost = METADATA if tracked else NOTHING
     # Delta's fast DROP FEATURE of columnMapping adds checkpointProtection.
-    if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
+    if {keys.CHECKPOINT_PROTECTION_FEATURE, keys.COLUMN_MAPPING_FEATURE} & features:
         period = facts.table.configuration.get(
-            TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
+            keys.TRUNCATE_HISTORY_RETENTION, keys.DEFAULT_TRUNCATE_HISTORY_RETENTION
         )
-        why = Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)
+        why = Reason(RETENTION_PERIOD, keys.CHECKPOINT_PROTECTION_FEATURE, period)
         cost, reasons = HISTORY, (why, *reasons)
     statements = writers_statements(facts.name, tracked=tracked, history=cost == HISTORY)
     return _stage(WRITERS, cost, reasons, statements)
@@ -267,7 +256,7 @@ def _stage(
 def _reader_features(protocol: Protocol) -> frozenset[str]:
     if protocol.min_reader_version >= _READER_3:
         return protocol.reader_features or frozenset()
-    return frozenset({COLUMN_MAPPING_FEATURE} & _features(protocol))
+    return frozenset({keys.COLUMN_MAPPING_FEATURE} & _features(protocol))
 
 
 def _features(protocol: Protocol) -> frozenset[str]:
@@ -276,7 +265,7 @@ def _features(protocol: Protocol) -> frozenset[str]:
         return protocol.writer_features or frozenset()
     implied = set()
     if satisfy_column_mapping_protocol(protocol):
-        implied.add(COLUMN_MAPPING_FEATURE)
+        implied.add(keys.COLUMN_MAPPING_FEATURE)
     if protocol.min_writer_version == _WRITER_6:
-        implied.add(IDENTITY_COLUMNS_FEATURE)
+        implied.add(keys.IDENTITY_COLUMNS_FEATURE)
     return frozenset(implied)

@@ -20,14 +20,7 @@ from spark_ext.errors import (
     NotMappedError,
     SparkExtError,
 )
-from spark_ext.model.keys import (
-    ALIGNING,
-    COLUMN_MAPPING_FEATURE,
-    COLUMN_MAPPING_MODE,
-    MODE_ID,
-    MODE_NAME,
-    MODE_NONE,
-)
+from spark_ext.model import keys
 from spark_ext.model.metadata import FileCount
 from spark_ext.removal.reasons import (
     CONFLICT,
@@ -226,12 +219,12 @@ class Alignment(Goal):
     words = "align names"
 
     def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
-        end = f"ALTER TABLE {row.table} UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')"
+        end = f"ALTER TABLE {row.table} UNSET TBLPROPERTIES IF EXISTS ('{keys.ALIGNING}')"
         if row.is_aligned:
             return Plan(row, (end,), (METADATA,)) if row.aligning else Plan(row)
-        if row.mode == MODE_NONE and row.aligning is None:
+        if row.mode == keys.MODE_NONE and row.aligning is None:
             return _unmapped(row, begun)
-        if row.mode == MODE_ID and not self.to_name_mode:
+        if row.mode == keys.MODE_ID and not self.to_name_mode:
             lost = ModeIdLostError(table=row.table)
             return Plan(row, refusal=lost, reasons=("MODE_ID",), unblocking=_TO_NAME_MODE)
         if row.unmapped == BLOCKED_STAGE:
@@ -245,7 +238,7 @@ class Alignment(Goal):
         if row.unmapped == NOTHING:
             return Plan(row, statements, (METADATA,))
         # Records the mode in a property.
-        mark = () if row.aligning else (set_statement(row.table, {ALIGNING: str(row.mode)}),)
+        mark = () if row.aligning else (set_statement(row.table, {keys.ALIGNING: str(row.mode)}),)
         return Plan(row, (*mark, _unmapping(row), *statements), (METADATA, str(row.unmapped)))
 
     def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
@@ -349,19 +342,21 @@ def _of_stage(row: SurveyedTable, stage: str) -> tuple[str, ...]:
     if stage == UNMAPPED:
         return (_unmapping(row),)
     if stage == READERS:
-        return (drop_statement(row.table, COLUMN_MAPPING_FEATURE),)
+        return (drop_statement(row.table, keys.COLUMN_MAPPING_FEATURE),)
     return writers_statements(row.table, tracked=bool(row.tracked), history=row.writers == HISTORY)
 
 
 def _unmapping(row: SurveyedTable) -> str:
-    return unmapping_statement(row.table, is_mapped=row.mode != MODE_NONE)
+    return unmapping_statement(row.table, is_mapped=row.mode != keys.MODE_NONE)
 
 
 def _unmapped(row: SurveyedTable, begun: Begun | None) -> Plan:
     """Returns the plan for a table without column mapping and without an alignment."""
     if begun is None or not begun.done:
         return Plan(row, refusal=NotMappedError(table=row.table))
-    marking = set_statement(row.table, {ALIGNING: begun.first.aligning or str(begun.first.mode)})
+    marking = set_statement(
+        row.table, {keys.ALIGNING: begun.first.aligning or str(begun.first.mode)}
+    )
     if begun.done[-1].statement == removal_statement(row.table):
         # Another call has ended and unset the property before this call removed mapping.
         return Plan(row, (marking,), (METADATA,), again=True)
@@ -370,13 +365,13 @@ def _unmapped(row: SurveyedTable, begun: Begun | None) -> Plan:
 
 def _tracking(row: SurveyedTable) -> tuple[str, ...]:
     if row.has_dropped_or_renamed is False:
-        return (set_statement(row.table, {COLUMN_MAPPING_MODE: MODE_NAME}),)
+        return (set_statement(row.table, {keys.COLUMN_MAPPING_MODE: keys.MODE_NAME}),)
     return (*([drop_statement(row.table)] if row.tracked else []), _track(row.table))
 
 
 def _track(name: str) -> str:
     """Returns the statement that tracks and maps a table: no other writer maps it before."""
-    return set_statement(name, TRACKED | {COLUMN_MAPPING_MODE: MODE_NAME})
+    return set_statement(name, TRACKED | {keys.COLUMN_MAPPING_MODE: keys.MODE_NAME})
 
 
 def _obstacles(row: SurveyedTable, stages: Iterable[str]) -> tuple[Obstacle, ...]:

@@ -20,14 +20,7 @@ from pyspark.logger import PySparkLogger
 from spark_ext.errors import SessionWithoutExtensionError, SparkExtError
 from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
 from spark_ext.launch.session import is_connect
-from spark_ext.model.keys import (
-    CHECKPOINT_PROTECTION_VERSION,
-    DEFAULT_TRUNCATE_HISTORY_RETENTION,
-    REMOVAL,
-    REMOVAL_COPY,
-    REMOVE_COLUMN_MAPPING,
-    TRUNCATE_HISTORY_RETENTION,
-)
+from spark_ext.model import keys
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.rows import of_row
 from spark_ext.removal.row import SurveyedTable
@@ -214,10 +207,10 @@ def copying(spark: SparkSession) -> Iterator[None]:
     """
     session = _id(spark)
     with _lock:
-        value = spark.conf.get(REMOVAL, None)
-        ours = value is None or (value == REMOVAL_COPY and _removing[session] > 0)
+        value = spark.conf.get(keys.REMOVAL, None)
+        ours = value is None or (value == keys.REMOVAL_COPY and _removing[session] > 0)
         if ours:
-            spark.conf.set(REMOVAL, REMOVAL_COPY)
+            spark.conf.set(keys.REMOVAL, keys.REMOVAL_COPY)
             _removing[session] += 1
     try:
         yield
@@ -225,8 +218,11 @@ def copying(spark: SparkSession) -> Iterator[None]:
         if ours:
             with _lock:
                 _removing[session] -= 1
-                if not _removing[session] and spark.conf.get(REMOVAL, None) == REMOVAL_COPY:
-                    spark.conf.unset(REMOVAL)
+                if (
+                    not _removing[session]
+                    and spark.conf.get(keys.REMOVAL, None) == keys.REMOVAL_COPY
+                ):
+                    spark.conf.unset(keys.REMOVAL)
 
 
 def _id(spark: Any) -> str:
@@ -270,13 +266,15 @@ def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
     name = sql_name(spark, table)
     shown = run(spark, f"SHOW TBLPROPERTIES {name}").collect()
     properties = {row["key"]: row["value"] for row in shown}
-    version = int(properties.get(CHECKPOINT_PROTECTION_VERSION, 0))
+    version = int(properties.get(keys.CHECKPOINT_PROTECTION_VERSION, 0))
     if version <= 0:
         return None
     commits = {row["version"]: row for row in commits_since(spark, table, version - 1)}
     if version not in commits:  # log cleanup has deleted the commit
         return None
-    period = properties.get(TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION)
+    period = properties.get(
+        keys.TRUNCATE_HISTORY_RETENTION, keys.DEFAULT_TRUNCATE_HISTORY_RETENTION
+    )
     # The period is added in UTC, because local time changes at the end of summer time.
     at = commits[version]["timestamp"].astimezone(timezone.utc)
     minute = at.replace(second=0, microsecond=0)
@@ -350,7 +348,7 @@ class Statements:
     def counts_since(self, version: int) -> Mapping[str, FileCount]:
         """Returns the counts of the newest removal after a version, by name; {} if unknown."""
         newer = commits_since(self._spark, self._name, version)
-        done = next((row for row in newer if row["operation"] == REMOVE_COLUMN_MAPPING), None)
+        done = next((row for row in newer if row["operation"] == keys.REMOVE_COLUMN_MAPPING), None)
         metrics = {} if done is None else done["operationMetrics"] or {}
         return {
             name.lower(): FileCount(
