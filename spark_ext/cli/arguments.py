@@ -32,10 +32,10 @@ def size(text: str) -> int:
     """Returns the bytes of a number with a unit; raises ArgumentTypeError, as all functions here.
 
     Example:
-        >>> size("500GB"), size("1.5 MiB"), size("42B")
-        (500000000000, 1572864, 42)
+        >>> size("500GB"), size("1.5 MiB"), size("0")
+        (500000000000, 1572864, 0)
     """
-    match = _SIZE.fullmatch(text)
+    match = _SIZE.fullmatch("0B" if text == "0" else text)
     unit = _BYTES.get(match[2].upper()) if match else None
     if match is None or unit is None:
         raise argparse.ArgumentTypeError(
