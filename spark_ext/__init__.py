@@ -29,21 +29,30 @@ if TYPE_CHECKING:
         SurveySums,
     )
     from spark_ext.removal.stages import RemovalStage
-    from spark_ext.tables.audit import AuditResult, audit
-    from spark_ext.tables.calls import align_names, remove_column_mapping, track, untrack
-    from spark_ext.tables.erase import Certificate, DroppedColumns, dropped_columns
+    from spark_ext.tables.calls import (
+        LakehouseOptions,
+        align_names,
+        remove_column_mapping,
+        track,
+        untrack,
+    )
     from spark_ext.tables.find import Survey, survey
-    from spark_ext.tables.options import LakehouseOptions
+    from spark_ext.tables.inspect import (
+        AuditResult,
+        Certificate,
+        DroppedColumns,
+        audit,
+        dropped_columns,
+    )
     from spark_ext.tables.progress import LakehouseProgress, Progress
-    from spark_ext.tables.report import LakehouseInterrupted, LakehouseReport
-    from spark_ext.tables.results import (
-        ColumnMappingStatus,
-        NameAlignment,
+    from spark_ext.tables.report import (
+        LakehouseInterrupted,
+        LakehouseReport,
         OutcomeSum,
         StatementResult,
         TableResult,
     )
-    from spark_ext.tables.table import UsageTracking
+    from spark_ext.tables.table import ColumnMappingStatus, NameAlignment, UsageTracking
 
 __all__ = ["UsageTracking", "attach", "audit", "configure", "dropped_columns", "survey"]
 __all__ += ["__version__", "align_names", "remove_column_mapping", "track", "untrack"]
@@ -64,15 +73,12 @@ _NAMES = {
     "removal.reasons": "Reason",
     "removal.row": "CostSum ErrorSum Obstacle ObstacleSum SurveySums SurveyedTable",
     "removal.stages": "RemovalStage",
-    "tables.audit": "AuditResult audit",
-    "tables.calls": "align_names remove_column_mapping track untrack",
-    "tables.erase": "Certificate DroppedColumns dropped_columns",
+    "tables.calls": "LakehouseOptions align_names remove_column_mapping track untrack",
     "tables.find": "Survey survey",
-    "tables.options": "LakehouseOptions",
+    "tables.inspect": "AuditResult Certificate DroppedColumns audit dropped_columns",
     "tables.progress": "LakehouseProgress Progress",
-    "tables.report": "LakehouseInterrupted LakehouseReport",
-    "tables.results": "ColumnMappingStatus NameAlignment OutcomeSum StatementResult TableResult",
-    "tables.table": "UsageTracking",
+    "tables.report": "LakehouseInterrupted LakehouseReport OutcomeSum StatementResult TableResult",
+    "tables.table": "ColumnMappingStatus NameAlignment UsageTracking",
 }
 
 

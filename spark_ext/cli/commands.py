@@ -37,8 +37,8 @@ from spark_ext.tables.report import CERTIFICATE_FORMS, REPORT_FORMS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_ext.tables.erase import Certificate
     from spark_ext.tables.find import Survey
+    from spark_ext.tables.inspect import Certificate
     from spark_ext.tables.report import LakehouseReport
 
 PROGRAM = "spark-ext"
@@ -141,7 +141,7 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _audited(spark: SparkSession, table: str, chosen: argparse.Namespace) -> int:
-    from spark_ext.tables.audit import audit
+    from spark_ext.tables.inspect import audit
 
     try:
         found = audit(spark, table, sample=chosen.sample)
@@ -263,7 +263,7 @@ def _run(function: str, chosen: argparse.Namespace) -> int:
 
 
 def _code_of(report: LakehouseReport) -> int:
-    from spark_ext.tables.results import ALREADY_DONE, PLANNED
+    from spark_ext.tables.report import ALREADY_DONE, PLANNED
 
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and bool(outcomes) and outcomes <= {PLANNED, ALREADY_DONE}
@@ -293,10 +293,10 @@ def _dropped(chosen: argparse.Namespace) -> int:
     files = [] if chosen.certificate is None else [chosen.certificate]
 
     def call(spark: SparkSession) -> Certificate:
-        from spark_ext.tables import erase
+        from spark_ext.tables import inspect
 
         earlier = next((file for file in files if file.exists()), None)
-        return erase.dropped_columns(
+        return inspect.dropped_columns(
             spark,
             *chosen.where,
             certificate=earlier,

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from spark_ext.model import keys
 from spark_ext.model.column_mapping import is_mapped as has_mapping_on
 from spark_ext.model.column_mapping import (
     satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.model import keys
 from spark_ext.model.metadata import FileCount, Protocol, TableFacts
 from spark_ext.model.schema import quoted
 from spark_ext.removal.reasons import (
@@ -43,6 +43,8 @@ MEANINGS = {
 # The costs of a stage.
 NOTHING, METADATA, COPY = "NOTHING", "METADATA", "COPY"
 REWRITE, HISTORY, BLOCKED = "REWRITE", "HISTORY", "BLOCKED"
+# The costs of statements.
+CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
 
 # The property that tracks a table.
 TRACKED = {keys.FEATURE_PROPERTY: keys.FEATURE_SUPPORTED}

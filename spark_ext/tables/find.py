@@ -10,15 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
-
 from spark_ext.model.rows import in_camel_case
 from spark_ext.removal.reasons import EARLIER_STAGE
 from spark_ext.removal.row import SurveyedTable, SurveySums, sums
 from spark_ext.removal.stages import COPY, METADATA, REWRITE, STAGES, UNMAPPED, WRITERS
 from spark_ext.show import Facts, Lines, ManyTables, Part, Table, size
 from spark_ext.tables.goals import Removal
-from spark_ext.tables.options import Chosen, Options
 from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, progress_of, shown
 from spark_ext.tables.report import cases
 from spark_ext.tables.run import without_run
@@ -27,6 +24,7 @@ from spark_ext.tables.sql import (
     SURVEYED,
     VIEW,
     answer,
+    condition_of,
     copying,
     is_path,
     literal,
@@ -37,6 +35,8 @@ from spark_ext.tables.threads import Interrupts, inheriting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_ext.tables.calls import Chosen, Options
 
 
 _TABLES = {
@@ -191,8 +191,8 @@ def _in_schema(spark: SparkSession, place: str | None) -> list[Listed]:
     arguments = () if place is None else (literal(place),)
     try:
         rows = answer(spark, "column_mapping_tables", *arguments).collect()
-    except PySparkException as refusal:
-        if place is None or refusal.getCondition() not in _NO_SCHEMA:
+    except Exception as refusal:
+        if place is None or condition_of(refusal) not in _NO_SCHEMA:
             raise
         return [(_table(spark, place, refusal), DELTA)]
     return [
@@ -201,8 +201,10 @@ def _in_schema(spark: SparkSession, place: str | None) -> list[Listed]:
     ]
 
 
-def _table(spark: SparkSession, name: str, refusal: PySparkException) -> SurveyedTable:
+def _table(spark: SparkSession, name: str, refusal: Exception) -> SurveyedTable:
     """Returns the table of a name; raises the refusal of the schema if there is none."""
+    from pyspark.errors import PySparkException
+
     try:
         return SurveyedTable(named_table(spark, literal(name))["name"])
     except PySparkException as error:

@@ -33,7 +33,7 @@ from spark_ext.removal.reasons import (
 from spark_ext.removal.row import Obstacle, SurveyedTable
 from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
-    COPY,
+    CHEAPEST_FIRST,
     HISTORY,
     METADATA,
     NOTHING,
@@ -48,7 +48,7 @@ from spark_ext.removal.stages import (
     unmapping_statement,
     writers_statements,
 )
-from spark_ext.tables.results import (
+from spark_ext.tables.report import (
     ALREADY_DONE,
     BLOCKED,
     NO_FILES,
@@ -59,8 +59,6 @@ from spark_ext.tables.results import (
 
 if TYPE_CHECKING:
     from spark_ext.tables.sql import Statements
-
-CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
 
 _UNDONE = "Another writer undid the stage. Call again."
 _TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."

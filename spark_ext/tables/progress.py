@@ -299,10 +299,9 @@ class Reporter:
             except Exception as error:
                 self.failure = error
 
-    def error(self, statement: str) -> ProgressFailedError | None:
-        """Returns the error of a call whose callback has failed; None if it has not."""
-        if self.failure is None:
-            return None
-        error = ProgressFailedError(statement=statement, error=repr(self.failure))
-        error.__cause__ = self.failure
-        return error
+    def raise_failure(self, statement: str, report: object) -> None:
+        """Raises the error of a call whose callback has failed, with the report of the call."""
+        if self.failure is not None:
+            error: Any = ProgressFailedError(statement=statement, error=repr(self.failure))
+            error.report = report
+            raise error from self.failure

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a call over many tables, for people and for programs."""
+"""The results of statements and tables, and the report of a call over many tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from spark_ext.errors import InvalidFileNameError
+from spark_ext.model.metadata import FileCount
 from spark_ext.model.rows import ddl, plain
-from spark_ext.removal.stages import METADATA
+from spark_ext.removal.row import SurveyedTable
+from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA
 from spark_ext.show import (
     Cases,
     Facts,
@@ -29,12 +31,167 @@ from spark_ext.show import (
     error_in_words,
     size,
 )
-from spark_ext.tables import results
-from spark_ext.tables.goals import CHEAPEST_FIRST
-from spark_ext.tables.results import OutcomeSum, TableResult, total
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class StatementResult:
+    """The result of a statement.
+
+    Args:
+        version_before: The newest version of the table before the statement, from 0.
+        version_after: The newest version afterwards, which may be of another writer; None if the
+            table could not be read.
+        waits: Whether Delta requires a second run after its retention period.
+        kept: The files that a removal kept; a metadata-only removal counts no file. None if the
+            statement removes no column mapping, or if its counts are unknown, as after Delta's
+            rewrite beside other commits. The same holds for the next two.
+        copied: The files that a removal copied, and their size before, in bytes.
+        rewritten: The files that Delta rewrote for a removal, and their size before, in bytes.
+    """
+
+    statement: str
+    version_before: int
+    version_after: int | None
+    seconds: float
+    waits: bool = False
+    kept: FileCount | None = None
+    copied: FileCount | None = None
+    rewritten: FileCount | None = None
+
+    def __str__(self) -> str:
+        after = "(unknown)" if self.version_after is None else self.version_after
+        parts = [
+            f"{cell(self.statement)}: version {self.version_before} to {after}",
+            f"{self.seconds:.1f} s",
+            *(["waits for the retention period"] if self.waits else []),
+            *in_words(removal_counts((self,))),
+        ]
+        return ", ".join(parts)
+
+
+def removal_counts(statements: Iterable[StatementResult]) -> dict[str, Any]:
+    """Returns the known counts of the first removal among statements, by name."""
+    for each in statements:
+        counts = {name: getattr(each, name) for name in ("kept", "copied", "rewritten")}
+        if any(counts.values()):
+            return {name: count for name, count in counts.items() if count is not None}
+    return {}
+
+
+def in_words(counts: Mapping[str, FileCount]) -> list[str]:
+    """Returns counts of files in words."""
+    return [
+        f"{count.num_files:,} {name} ({count.size_in_bytes:,} bytes)"
+        for name, count in counts.items()
+    ]
+
+
+def total(counts: Iterable[FileCount]) -> FileCount:
+    """Returns the sum of counts."""
+    known = list(counts)
+    return FileCount(
+        sum(each.num_files for each in known), sum(each.size_in_bytes for each in known)
+    )
+
+
+NO_FILES = dict.fromkeys(("kept", "copied", "rewritten"), FileCount())
+
+# The outcomes of a table, in the order of the sums.
+PLANNED, DONE, ALREADY_DONE, GONE, WAITING = "PLANNED", "DONE", "ALREADY_DONE", "GONE", "WAITING"
+NOT_BEGUN, CANCELLED, BLOCKED = "NOT_BEGUN", "CANCELLED", "BLOCKED"
+UNREADABLE, FAILED = "UNREADABLE", "FAILED"
+OUTCOMES = (
+    *(PLANNED, DONE, ALREADY_DONE, GONE, WAITING),
+    *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
+)
+# No later call has anything to do for these tables.
+# GONE is not in the set: a renamed table exists under another name.
+COMPLETE = {DONE, ALREADY_DONE}
+
+# Why a table did not begin.
+BYTES, TIME, ERRORS = "BUDGET_OF_BYTES", "BUDGET_OF_TIME", "BUDGET_OF_ERRORS"
+INTERRUPTED, PROGRESS_FAILED, CALL_FAILED = "INTERRUPTED", "PROGRESS_FAILED", "CALL_FAILED"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableResult:
+    """The result for one table.
+
+    Args:
+        outcome: `PLANNED` (dry run); `DONE`, by this call or by another driver during the call;
+            `ALREADY_DONE` before the call; `GONE` if no table has the name any more, because it was
+            dropped or renamed; `WAITING` for Delta's retention period; `NOT_BEGUN`; `CANCELLED`
+            (the table is as before the last statement); `BLOCKED`; `UNREADABLE`; `FAILED`.
+        cost: The highest cost of the planned statements, as in `RemovalStage`; None if none runs.
+        num_files: An upper bound of the files to copy or rewrite.
+        size_in_bytes: The size of these files, in bytes.
+        free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
+        reasons: The reasons why the table is blocked, did not begin, was cancelled or had a
+            conflict; `UNKNOWN` if the call could not determine the outcome.
+        unblocking: Sentences and statements that remove the reasons.
+        before: The row of the survey, or of a later reading just before the table ran.
+        after: The row of a second survey after the run; None for a table that did not begin, or
+            that has the reason `UNKNOWN`.
+        kept: The files that the removal of this call kept; None without a removal, or if unknown,
+            as are `copied` and `rewritten`.
+        copied: The files whose bytes were copied.
+        rewritten: The files that Delta rewrote.
+        seconds: The duration; None if `after` is None.
+        version_before: The version in `before`; `version_after` that in `after`, which may be of
+            another writer.
+        error: The condition of the error, or the class of an error without a condition.
+        come_back: The earliest time at which the same call finishes the table.
+        leftovers: Files of the table's folder that no version in the log names, such as copies of a
+            driver that was killed; None if the call did not look for them, or could not.
+        removed_by: The statement that removes these files, and its earliest time; or why the call
+            could not look for them. None without such files.
+    """
+
+    table: str
+    outcome: str
+    cost: str | None = None
+    num_files: int = 0
+    size_in_bytes: int = 0
+    free_space: int = 0
+    reasons: tuple[str, ...] = ()
+    unblocking: str | None = None
+    before: SurveyedTable | None = None
+    after: SurveyedTable | None = None
+    statements: tuple[StatementResult, ...] = ()
+    kept: FileCount | None = None
+    copied: FileCount | None = None
+    rewritten: FileCount | None = None
+    seconds: float | None = None
+    version_before: int | None = None
+    version_after: int | None = None
+    error: str | None = None
+    message: str | None = None
+    come_back: datetime | None = None
+    leftovers: FileCount | None = None
+    removed_by: str | None = None
+
+    @property
+    def changed(self) -> FileCount:
+        """Returns the files that were copied or rewritten, or the upper bounds without counts."""
+        if self.copied is None or self.rewritten is None:
+            return FileCount(self.num_files, self.size_in_bytes)
+        return total((self.copied, self.rewritten))
+
+
+@dataclass(frozen=True)
+class OutcomeSum:
+    """The tables with one outcome, and their files that were copied or rewritten.
+
+    For tables without these counts, the upper bound of their plans counts.
+    """
+
+    outcome: str
+    num_tables: int
+    num_files: int
+    size_in_bytes: int
 
 
 # The ends of the names of files.
@@ -81,9 +238,9 @@ def _part(path: Path) -> Path:
 
 
 # The sums have the reasons of these tables.
-_STOPPED = {results.NOT_BEGUN, results.CANCELLED}
+_STOPPED = {NOT_BEGUN, CANCELLED}
 # The next call does not help these tables.
-_FOR_A_PERSON = {results.GONE, results.BLOCKED, results.UNREADABLE, results.FAILED}
+_FOR_A_PERSON = {GONE, BLOCKED, UNREADABLE, FAILED}
 _ROWS = (
     *("table", "outcome", "cost", "files", "bytes", "kept", "copied", "rewritten"),
     *("seconds", "versions"),
@@ -116,7 +273,7 @@ class LakehouseReport(ManyTables):
         A call that finds no table may have read another catalog than its user wanted.
         """
         is_ended = self.interrupted is None and bool(self.tables)
-        return is_ended and all(each.outcome in results.COMPLETE for each in self.tables)
+        return is_ended and all(each.outcome in COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
@@ -131,7 +288,7 @@ class LakehouseReport(ManyTables):
         """
         if self.complete:
             return None
-        if self.dry_run and self.of(results.PLANNED):
+        if self.dry_run and self.of(PLANNED):
             return "the same call without the dry run"
         again = "the same call again"
         from_then = f"from {_time(self.come_back)} on" if self.come_back else None
@@ -141,16 +298,16 @@ class LakehouseReport(ManyTables):
             if not self.tables:
                 return f"check the catalog and the names: no table was found. Then {again}"
             return f"unblock or repair the tables, and then {again}"
-        left = self.of(results.NOT_BEGUN)
-        refused = [each.size_in_bytes for each in left if results.BYTES in each.reasons]
-        if refused and not self.of(results.DONE):
+        left = self.of(NOT_BEGUN)
+        refused = [each.size_in_bytes for each in left if BYTES in each.reasons]
+        if refused and not self.of(DONE):
             again = f"the same call with a limit of at least {min(refused):,} bytes"
         return f"{again}, and once more {from_then}" if from_then else again
 
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
         """Returns the sums of each outcome that a table has."""
-        found = ((outcome, self.of(outcome)) for outcome in results.OUTCOMES)
+        found = ((outcome, self.of(outcome)) for outcome in OUTCOMES)
         return tuple(_sum(outcome, tables) for outcome, tables in found if tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
@@ -222,7 +379,7 @@ class LakehouseReport(ManyTables):
         """Returns the tables that are done or planned by their cost, and others by outcome."""
         groups: dict[str, list[TableResult]] = {}
         for each in sorted(self.tables, key=_place):
-            by_cost = each.outcome in (results.PLANNED, results.DONE) and each.cost
+            by_cost = each.outcome in (PLANNED, DONE) and each.cost
             group = by_cost or each.outcome
             reasons = f" ({cell(each.reasons)})" if each.outcome in _STOPPED else ""
             groups.setdefault(group + reasons, []).append(each)
@@ -245,11 +402,11 @@ class LakehouseInterrupted(KeyboardInterrupt):
 
 def _may_end_at_once(each: TableResult) -> bool:
     """Returns whether the same call may finish a table now, without the help of a person."""
-    if each.outcome == results.FAILED:
+    if each.outcome == FAILED:
         return each.error is None or bool(each.reasons)  # another writer, or an unknown end
-    is_ready = each.outcome == results.WAITING and each.come_back is None
+    is_ready = each.outcome == WAITING and each.come_back is None
     # A table that is gone may have another name.
-    return is_ready or each.outcome in (results.NOT_BEGUN, results.CANCELLED, results.GONE)
+    return is_ready or each.outcome in (NOT_BEGUN, CANCELLED, GONE)
 
 
 def _sum(outcome: str, tables: Sequence[TableResult]) -> OutcomeSum:
@@ -258,7 +415,7 @@ def _sum(outcome: str, tables: Sequence[TableResult]) -> OutcomeSum:
 
 
 def _place(each: TableResult) -> tuple[int, int]:
-    return results.OUTCOMES.index(each.outcome), CHEAPEST_FIRST.index(each.cost or METADATA)
+    return OUTCOMES.index(each.outcome), CHEAPEST_FIRST.index(each.cost or METADATA)
 
 
 def _group(name: str, tables: Sequence[TableResult]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a plan: some tables at a time, within limits, and decides the outcome of each."""
+"""Runs plans: some tables at a time, within limits, and decides the outcome of each table."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ from spark_ext.model.metadata import FileCount
 from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import NOTHING
-from spark_ext.tables import results
+from spark_ext.tables import report
 from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, is_undone, run_remaining
-from spark_ext.tables.options import Budget
 from spark_ext.tables.progress import RUNNING, LakehouseProgress, Progress, Reporter
-from spark_ext.tables.results import StatementResult, TableResult, removal_counts
+from spark_ext.tables.report import (
+    BYTES,
+    ERRORS,
+    TIME,
+    StatementResult,
+    TableResult,
+    removal_counts,
+)
 from spark_ext.tables.sql import (
     Statements,
     described,
@@ -57,7 +63,7 @@ def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
     row, files = plan.row, plan.files
     return TableResult(
         table=row.table,
-        outcome=plan.outcome if dry_run or plan.outcome != results.PLANNED else results.NOT_BEGUN,
+        outcome=plan.outcome if dry_run or plan.outcome != report.PLANNED else report.NOT_BEGUN,
         cost=plan.cost,
         num_files=files.num_files,
         size_in_bytes=files.size_in_bytes,
@@ -72,12 +78,39 @@ def without_run(plan: Plan, *, dry_run: bool = False) -> TableResult:
 
 
 def not_begun(
-    plan: Plan, reason: str, failure: BaseException | None, outcome: str = results.NOT_BEGUN
+    plan: Plan, reason: str, failure: BaseException | None, outcome: str = report.NOT_BEGUN
 ) -> TableResult:
     """Returns the result of a table that did not begin, or that began and cannot be read."""
     error, message = (None, None) if failure is None else described(failure)
     result = without_run(plan)
     return replace(result, outcome=outcome, reasons=(reason,), error=error, message=message)
+
+
+@dataclass
+class Budget:
+    """The limits of a call, the planned bytes that began, and the failures; None is no limit."""
+
+    max_bytes: int | None = None
+    max_seconds: float | None = None
+    max_errors: int | None = None
+    begun_bytes: int = 0
+    errors: int = 0
+
+    def refusal(self, plan: Plan, seconds: float) -> str | None:
+        """Returns why a table may not begin after these seconds of the call; None if it fits."""
+        if self.max_errors is not None and self.errors >= self.max_errors:
+            return ERRORS
+        if self.is_over(seconds):
+            return TIME
+        size = plan.files.size_in_bytes
+        # A table without files to copy fits at any time.
+        if self.max_bytes is not None and size and self.begun_bytes + size > self.max_bytes:
+            return BYTES
+        return None
+
+    def is_over(self, seconds: float) -> bool:
+        """Returns whether the time is over."""
+        return self.max_seconds is not None and seconds >= self.max_seconds
 
 
 # Another driver with the same goal may conflict with each statement of a table.
@@ -140,7 +173,7 @@ class Running:
         try:
             return self.result_with(self.after or self._row_or_error())
         except Exception as error:  # the history of the table cannot be read
-            return not_begun(self.plan, "UNKNOWN", error, results.FAILED)
+            return not_begun(self.plan, "UNKNOWN", error, report.FAILED)
 
     def result_with(self, row: SurveyedTable) -> TableResult:
         """Returns the result for a row that was read after the run."""
@@ -153,19 +186,19 @@ class Running:
             version_after=row.version,
             statements=tuple(self.statements),
         )
-        if now.outcome == results.BLOCKED:
+        if now.outcome == report.BLOCKED:
             result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
-        elif result.outcome == results.CANCELLED:
+        elif result.outcome == report.CANCELLED:
             result = replace(result, reasons=(str(self.cancelled),))
         if self.error is not None:
             condition, message = described(self.error)
             result = replace(result, error=condition, message=message)
         elif row.error is not None:
             result = replace(result, error=row.error, message=row.message)
-        elif result.outcome == results.FAILED:
-            message = _UNMAPPED if now.outcome == results.ALREADY_DONE else _UNDONE
+        elif result.outcome == report.FAILED:
+            message = _UNMAPPED if now.outcome == report.ALREADY_DONE else _UNDONE
             result = replace(result, reasons=(CONFLICT,), message=message)
-        if result.outcome == results.WAITING:
+        if result.outcome == report.WAITING:
             result = replace(result, come_back=end_of_retention(self.spark, result.table))
         if self.leftovers is not None:
             files, removed_by = self.leftovers
@@ -174,23 +207,23 @@ class Running:
 
     def _outcome(self, row: SurveyedTable, now: Plan) -> str:
         if row.error in _MISSING:
-            return results.GONE
+            return report.GONE
         is_unmapped = row.mode == MODE_NONE and row.aligning is None
         if isinstance(self.goal, Alignment) and self.statements and is_unmapped:
             # Another writer removed column mapping after a statement, and no alignment enables it.
-            return results.FAILED if self.cancelled is None else results.CANCELLED
-        if now.outcome == results.ALREADY_DONE:
-            return results.DONE
+            return report.FAILED if self.cancelled is None else report.CANCELLED
+        if now.outcome == report.ALREADY_DONE:
+            return report.DONE
         if self.cancelled is not None:
-            return results.CANCELLED
-        if now.outcome == results.BLOCKED:
-            return results.BLOCKED
+            return report.CANCELLED
+        if now.outcome == report.BLOCKED:
+            return report.BLOCKED
         # Delta without fast DROP FEATURE waits before the stage `readers` already.
         has_waited = any(each.waits for each in self.statements)
         is_waiting = now.only_waits or (has_waited and row.unmapped == NOTHING)
         if self.error is None and isinstance(self.goal, Removal) and is_waiting:
-            return results.WAITING
-        return results.FAILED
+            return report.WAITING
+        return report.FAILED
 
     def _row_or_error(self) -> SurveyedTable:
         name = self.plan.row.table
@@ -206,7 +239,7 @@ class Running:
             # Directly before the statement: commits since then count as those of the statement.
             (row,) = rows_of(self.spark, [self.plan.row.table])  # raises if it is cancelled
             now = self.goal.plan(row)
-            if now.outcome != results.PLANNED:
+            if now.outcome != report.PLANNED:
                 return
             self.refused = replan(self, now)
             if self.refused is not None:
@@ -246,7 +279,7 @@ class Running:
                 row, is_over = statements.read(), False
             self.after = replace(row, table=name)
             plan = self.goal.plan(row)
-            if is_over or plan.outcome != results.PLANNED or self._has_to_wait(plan):
+            if is_over or plan.outcome != report.PLANNED or self._has_to_wait(plan):
                 return
             self._require_running()
 
@@ -300,9 +333,9 @@ class Runner:
         """Runs the tables, and returns when the last one has ended; `results` has every table."""
         self.reporter.report(self._progress, at_once=True)
         if self.interrupts.received is not None:
-            self._stopped = results.INTERRUPTED
+            self._stopped = report.INTERRUPTED
         elif self.reporter.failure is not None:
-            self._stopped = results.PROGRESS_FAILED
+            self._stopped = report.PROGRESS_FAILED
         else:
             self._workers.start()
         try:
@@ -310,7 +343,7 @@ class Runner:
                 self._supervise()
         except BaseException:  # such as a second signal
             with self._changed:
-                self._stopped = self._stopped or results.INTERRUPTED
+                self._stopped = self._stopped or report.INTERRUPTED
             self._workers.cancel()
             raise
         finally:
@@ -323,21 +356,21 @@ class Runner:
         with self._changed:
             for plan in self.waiting:
                 name = plan.row.table
-                reason = self._refusals.get(name) or self._stopped or results.CALL_FAILED
+                reason = self._refusals.get(name) or self._stopped or report.CALL_FAILED
                 self.results[name] = not_begun(plan, reason, failure)
             for plan in (each.plan for each in self._running):
-                self.results[plan.row.table] = not_begun(plan, "UNKNOWN", failure, results.FAILED)
+                self.results[plan.row.table] = not_begun(plan, "UNKNOWN", failure, report.FAILED)
 
     def _supervise(self) -> None:
         """Waits for a change, and cancels tables if the call ends."""
         with self._changed:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:
-                self._stopped = results.INTERRUPTED
+                self._stopped = report.INTERRUPTED
             elif self._stopped is None and self._workers.failure is not None:
-                self._stopped = results.CALL_FAILED
+                self._stopped = report.CALL_FAILED
             elif self._stopped is None and self.budget.is_over(self._seconds()):
-                self._stopped = results.TIME
+                self._stopped = report.TIME
         if self._stopped:
             self._workers.cancel()
         self.reporter.report(self._progress)
@@ -358,7 +391,7 @@ class Runner:
             with self._changed:
                 self._running.remove(running)
                 self.results[result.table] = result
-                self.budget.errors += result.outcome == results.FAILED
+                self.budget.errors += result.outcome == report.FAILED
                 self._bytes_done += running.plan.files.size_in_bytes
                 self._changed.notify_all()
 

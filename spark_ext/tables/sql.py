@@ -14,9 +14,6 @@ from datetime import datetime, timedelta, timezone
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException, PySparkException, UnknownException
-from pyspark.logger import PySparkLogger
-
 from spark_ext.errors import SessionWithoutExtensionError, SparkExtError
 from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
 from spark_ext.launch.session import is_connect
@@ -61,6 +58,8 @@ def run(spark: SparkSession, statement: str) -> DataFrame:
     not the user's, so the error is raised and not logged. An error with a condition for which
     PySpark has no class, such as Delta's, becomes an AnalysisException.
     """
+    from pyspark.logger import PySparkLogger
+
     # The logger ignores a filter that it already has.
     PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_is_of_the_user)
     before = _runs_ours.set(True)
@@ -77,7 +76,8 @@ def run(spark: SparkSession, statement: str) -> DataFrame:
 
 def condition_of(error: BaseException) -> str | None:
     """Returns the condition of an error of `run`; None if the error has none."""
-    return error.getCondition() if isinstance(error, PySparkException) else None
+    condition: Callable[[], str | None] = getattr(error, "getCondition", lambda: None)
+    return condition()
 
 
 def described(error: BaseException) -> tuple[str, str]:
@@ -118,6 +118,8 @@ def _condition(thrown: Any) -> str | None:
 
 def _of_pyspark(error: Exception) -> Exception:
     """Returns an AnalysisException for a condition without a PySpark class; else the error."""
+    from pyspark.errors import UnknownException
+
     if isinstance(error, UnknownException) and error.getCondition() is not None:
         from pyspark.errors.exceptions import connect
 
@@ -143,8 +145,8 @@ def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
     """
     try:
         return run(spark, f"SELECT * FROM {function}({', '.join(arguments)})")
-    except PySparkException as refusal:
-        if refusal.getCondition() != "UNRESOLVABLE_TABLE_VALUED_FUNCTION":
+    except Exception as refusal:
+        if condition_of(refusal) != "UNRESOLVABLE_TABLE_VALUED_FUNCTION":
             raise
         raise SessionWithoutExtensionError(function=function) from refusal
 
@@ -240,6 +242,8 @@ def unnamed_copies(spark: SparkSession, table: str) -> tuple[FileCount | None, s
     They are of a driver that was killed, or of one that runs now. The second value is the statement
     that removes them with its earliest time, or why they could not be listed.
     """
+    from pyspark.errors import PySparkException
+
     try:
         (row,) = answer(spark, "column_mapping_copies", literal(table)).collect()
     except PySparkException as error:
@@ -327,6 +331,8 @@ class Statements:
         """Returns the row of the table as it is now, with its name for SQL. Raises its error."""
         (row,) = rows_of(self._spark, [self._name])
         if row.error is not None:
+            from pyspark.errors import AnalysisException
+
             message = str(row.message).removeprefix(f"[{row.error}] ")
             raise AnalysisException(message, errorClass=row.error, messageParameters={})
         return replace(row, table=self.sql_name)

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usage tracking of one table, through SQL only."""
+"""Usage tracking of one table, through SQL only, and its results."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.dropped import Asked
-from spark_ext.model.metadata import FileCount, parsed_flag
+from spark_ext.model.keys import MODE_NONE
+from spark_ext.model.metadata import FileCount, StatusRow, parsed_flag
 from spark_ext.model.rows import of_row
+from spark_ext.removal.reasons import reason_in_words, what_to_do
+from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
 from spark_ext.removal.stages import (
     NOTHING,
     STAGES,
@@ -20,16 +24,11 @@ from spark_ext.removal.stages import (
     set_statement,
     waiting,
 )
-from spark_ext.tables.erase import DroppedColumns, dropped_columns_of
+from spark_ext.show import CARE, GOOD, Coloured, Facts, Lines, Part, Rendered, Table, cell
 from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, reach
+from spark_ext.tables.inspect import DroppedColumns, dropped_columns_of
 from spark_ext.tables.progress import Progress, reported, shown_statement
-from spark_ext.tables.results import (
-    ColumnMappingStatus,
-    NameAlignment,
-    RemovalStages,
-    status_of,
-    total,
-)
+from spark_ext.tables.report import StatementResult, in_words, removal_counts, total
 from spark_ext.tables.sql import Statements, answer, copying, literal, named_table, run
 
 if TYPE_CHECKING:
@@ -37,6 +36,182 @@ if TYPE_CHECKING:
 
 
 Until = Literal["unmapped", "readers", "writers"]
+
+
+_COLUMNS = ("stage", "reached", "cost", "files", "bytes")
+# A wide table has a reason for each of its columns.
+_REASONS = 3
+
+
+class RemovalStages(Rendered, list[RemovalStage]):
+    """The three stages, from `unmapped` to `writers`: a list that prints as a table.
+
+    `done` has the results of the statements that ran, in order.
+    """
+
+    def __init__(
+        self, stages: Iterable[RemovalStage] = (), done: tuple[StatementResult, ...] = ()
+    ) -> None:
+        super().__init__(stages)
+        self.done = done
+
+    def _parts(self) -> Iterator[Part]:
+        yield Table(_COLUMNS, list(map(_cells, self)), "The removal stages")
+        for stage in self:
+            if stage.reasons or stage.statements:
+                advice = what_to_do(stage.reasons) if stage.cost == BLOCKED_STAGE else None
+                lines = (*stage.statements, *([advice] if advice else []))
+                yield Lines(f"{stage.stage}: {_reasons(stage)}".rstrip(), lines)
+        if self.done:
+            yield Lines("done:", tuple(map(str, self.done)))
+
+
+def _cells(stage: RemovalStage) -> tuple[Any, ...]:
+    numbers = (stage.num_files, stage.size_in_bytes)
+    counts = (f"{number:,}" if stage.exact else f"at most {number:,}" for number in numbers)
+    return (stage.stage, stage.reached, stage.cost, *counts)
+
+
+def _reasons(stage: RemovalStage) -> str:
+    shown = cell(list(map(reason_in_words, stage.reasons[:_REASONS])))
+    more = len(stage.reasons) - _REASONS
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+@dataclass(frozen=True, repr=False)
+class NameAlignment(Rendered):
+    """The state of an alignment of names: the statements that ran, and those that remain.
+
+    Args:
+        aligned: Whether column mapping is on, the flag is false, and every physical name equals the
+            logical name.
+        mode: The current column mapping mode.
+        cost: The cost of the removal of column mapping, as in `RemovalStage`; `NOTHING` if no
+            removal is necessary.
+        num_files: The number of files that the removal copies or rewrites; an upper bound until the
+            removal is done and its counts are known.
+        size_in_bytes: The size of these files, in bytes.
+        done: The results of the statements that ran, in order.
+        statements: The statements that remain.
+    """
+
+    table: str
+    aligned: bool
+    mode: str
+    cost: str
+    num_files: int
+    size_in_bytes: int
+    done: tuple[StatementResult, ...]
+    statements: tuple[str, ...]
+
+    @property
+    def kept(self) -> FileCount | None:
+        """Returns the files that the removal kept; None before it, or without counts."""
+        return removal_counts(self.done).get("kept")
+
+    @property
+    def copied(self) -> FileCount | None:
+        """Returns the files that the removal copied; None as for `kept`."""
+        return removal_counts(self.done).get("copied")
+
+    @property
+    def rewritten(self) -> FileCount | None:
+        """Returns the files that Delta rewrote for the removal; None as for `kept`."""
+        return removal_counts(self.done).get("rewritten")
+
+    def _parts(self) -> Iterator[Part]:
+        at_most = f"at most {self.num_files:,} ({self.size_in_bytes:,} bytes)"
+        facts: dict[str, Any] = {
+            "table": self.table,
+            "aligned": self.aligned,
+            "mode": self.mode,
+            "cost": self.cost,
+            "files": in_words(removal_counts(self.done)) or at_most,
+        }
+        if self.done:
+            seconds = sum(result.seconds for result in self.done)
+            versions = f"{self.done[0].version_before} to {self.done[-1].version_after}"
+            facts |= {"seconds": f"{seconds:.1f}", "versions": versions}
+        yield Facts(facts)
+        if self.done:
+            yield Lines("done:", tuple(map(str, self.done)))
+        if self.statements:
+            yield Lines("remaining:", self.statements)
+
+
+# A table may have thousands of changes; only the newest are shown.
+_SHOWN = 20
+_NEXT = (
+    "UsageTracking.align_names(dry_run=True)",
+    "UsageTracking.remove_column_mapping(dry_run=True)",
+)
+_CHANGES = {
+    **{name: name for name in ("version", "timestamp", "operation")},
+    **{"user": "user_name", "change": "change", "old name": "old_name", "new name": "new_name"},
+}
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnMappingStatus(Rendered, StatusRow):
+    """The status of a table, and the changes that led to it.
+
+    Args:
+        mode: The column mapping mode: `none`, `name` or `id`.
+        tracked: Whether the table has the feature `columnMappingUsageTracking`.
+        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or not
+            a boolean counts as true.
+        true_since: The commit that made the flag true; None if the flag is not true, or if the log
+            no longer has that commit (`history_from`).
+        reader_features: Empty below reader version 3.
+        writer_features: Empty below writer version 7.
+        dropped_or_renamed: The drops and renames of columns, oldest first, tracked or not.
+        history_from: The oldest version in the log, from 0; earlier changes are unknown.
+    """
+
+    table: str
+    reader_features: tuple[str, ...]
+    writer_features: tuple[str, ...]
+
+    def _parts(self) -> Iterator[Part]:
+        features = sorted({*self.reader_features, *self.writer_features})
+        versions = f"reader {self.min_reader_version}, writer {self.min_writer_version}"
+        number = len(self.dropped_or_renamed)
+        newest = self.dropped_or_renamed[-_SHOWN:]
+        yield Facts(
+            {
+                "table": self.table,
+                "mode": self.mode,
+                "tracked": self.tracked,
+                "has dropped or renamed": self._flag(),
+                "protocol": versions,
+                "features": features,
+                "history": f"from version {self.history_from}" if self.history_from else "whole",
+                "columns dropped or renamed": f"{number:,}"
+                + (f", the newest {_SHOWN}:" if number > _SHOWN else ""),
+            }
+        )
+        if newest:
+            yield Table.of(_CHANGES, newest, "Columns that were dropped or renamed")
+        if self.mode != MODE_NONE and self.has_dropped_or_renamed is not False:
+            yield Lines("Next, see the cost of readable names, or of the removal:", _NEXT)
+
+    def _flag(self) -> Coloured | None:
+        if not self.has_dropped_or_renamed:
+            return None if self.has_dropped_or_renamed is None else Coloured("false", GOOD)
+        since = self.true_since
+        if since is None:
+            return Coloured("true, since a version that the log no longer has", CARE)
+        known = {"": since.operation, "by ": since.user_name, "at ": since.timestamp}
+        details = [f"{word}{value}" for word, value in known.items() if value is not None]
+        more = f" ({', '.join(details)})" * bool(details)
+        return Coloured(f"true since version {since.version}{more}", CARE)
+
+
+def status_of(table: str, row: Row) -> ColumnMappingStatus:
+    """Returns the status in the row of `column_mapping_status`. Raises as `of_row`."""
+    values = vars(of_row(StatusRow, row))
+    features = {name: values[name] or () for name in ("reader_features", "writer_features")}
+    return ColumnMappingStatus(**(values | features), table=table)
 
 
 class UsageTracking:

@@ -19,7 +19,7 @@ from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, Ta
 from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.process.questions import ask
-from spark_ext.tables.audit import _sql_name
+from spark_ext.tables.inspect import _sql_name
 from tests.unit.audited_logs import Version, log_of
 from tests.unit.tables import TRACKED, table, without
 

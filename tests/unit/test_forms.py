@@ -37,7 +37,8 @@ from spark_ext.removal.stages import (
     stages,
 )
 from spark_ext.show import STATES, Rendered
-from spark_ext.tables.results import OUTCOMES, RemovalStages, StatementResult
+from spark_ext.tables.report import OUTCOMES, StatementResult
+from spark_ext.tables.table import RemovalStages
 from tests.unit.tables import protocol, table
 
 TIME = datetime(2026, 11, 22, 17, 0)

@@ -15,12 +15,11 @@ import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
 from spark_ext.model.metadata import FileCount
 from spark_ext.removal.stages import STAGES
-from spark_ext.tables.calls import _cheapest_first
+from spark_ext.tables.calls import Options, _cheapest_first, spellings
 from spark_ext.tables.goals import Alignment, Goal, Plan, Removal, Tracking
-from spark_ext.tables.options import Budget, Options, spellings
 from spark_ext.tables.progress import Reporter, line
-from spark_ext.tables.results import ALREADY_DONE as REACHED
-from spark_ext.tables.results import (
+from spark_ext.tables.report import ALREADY_DONE as REACHED
+from spark_ext.tables.report import (
     BLOCKED,
     BYTES,
     ERRORS,
@@ -29,8 +28,8 @@ from spark_ext.tables.results import (
     UNREADABLE,
     StatementResult,
 )
-from spark_ext.tables.results import PLANNED as RUN
-from spark_ext.tables.run import Running, without_run
+from spark_ext.tables.report import PLANNED as RUN
+from spark_ext.tables.run import Budget, Running, without_run
 from spark_ext.tables.sql import SCHEMA
 
 FREE = SurveyedTable(

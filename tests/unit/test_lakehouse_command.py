@@ -29,8 +29,8 @@ from spark_ext.cli import output, session
 from spark_ext.cli.arguments import output_file
 from spark_ext.cli.commands import COMMANDS
 from spark_ext.errors import InvalidFileNameError
-from spark_ext.tables import calls, erase
-from spark_ext.tables.options import LakehouseOptions
+from spark_ext.tables import calls, inspect
+from spark_ext.tables.calls import LakehouseOptions
 
 MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(
@@ -338,7 +338,7 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
         return ERASURES
 
     out, err = AfterTheFile(), AfterTheFile()
-    monkeypatch.setattr(erase, "dropped_columns", dropped_columns)
+    monkeypatch.setattr(inspect, "dropped_columns", dropped_columns)
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)
 

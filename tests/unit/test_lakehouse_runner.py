@@ -23,9 +23,8 @@ from spark_ext import LakehouseInterrupted, LakehouseProgress, SurveyedTable
 from spark_ext.tables import calls, find, sql, threads
 from spark_ext.tables import run as running
 from spark_ext.tables.goals import Begun, Goal, Plan, Removal
-from spark_ext.tables.options import Budget
 from spark_ext.tables.progress import Reporter
-from spark_ext.tables.run import Runner, Running
+from spark_ext.tables.run import Budget, Runner, Running
 from spark_ext.tables.threads import Interrupts, receiving_signals
 from tests.unit.connect import ConnectSession
 
