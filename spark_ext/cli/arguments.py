@@ -7,13 +7,18 @@ import argparse
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
 from spark_ext.cli.output import PROGRESS
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.removal.stages import STAGES
+from spark_ext.tables.calls import LakehouseOptions, remove_column_mapping
+from spark_ext.tables.inspect import audit, dropped_columns
 from spark_ext.tables.report import require_form, require_writable
+from spark_ext.tables.table import UsageTracking
 
 _BYTES: dict[str, int] = {
     "B": 1,
@@ -92,59 +97,36 @@ def output_file(forms: Sequence[str], text: str) -> Path:
     return path
 
 
-_PATTERN = (
-    "{} whose name, with or without catalog and schema, matches this shell pattern; repeatable"
-)
-# The options that a function of `spark_ext` has under the same name, whose default is the
-# function's own. `only` and `progress` of `LakehouseOptions` are functions.
+# The values of the arguments that a function of `spark_ext` has under the same name. Their help is
+# the text of the function's docstring, and their default is the function's own.
 OPTIONS: dict[str, dict[str, Any]] = {
-    "include": {
-        "action": "append",
-        "metavar": "PATTERN",
-        "help": _PATTERN.format("only tables"),
-    },
-    "exclude": {
-        "action": "append",
-        "metavar": "PATTERN",
-        "help": _PATTERN.format("no tables"),
-    },
-    "parallel": {"type": count, "metavar": "N", "help": "tables at a time; 4 by default"},
-    "max_bytes": {
-        "type": size,
-        "metavar": "SIZE",
-        "help": "start only as many tables as have this number of planned bytes together, such as"
-        " 500GB (10^9 bytes each) or 500GiB",
-    },
-    "max_time": {
-        "type": duration,
-        "metavar": "TIME",
-        "help": "end after this time, such as 6h, 90m or 1h30m, and cancel the running tables",
-    },
-    "on_error": {
-        "type": errors,
-        "metavar": "continue|N",
-        "help": "continue (default), or start no more tables after N failures",
-    },
-    "dry_run": {"action": "store_true", "help": "print the plan, and change nothing"},
-    "until": {"choices": STAGES, "help": "the last stage of removal; unmapped by default"},
-    "to_name_mode": {
-        "action": "store_true",
-        "help": "also align tables of mode id, which then have mode name",
-    },
-    "column": {
-        "type": column,
-        "metavar": "NAME",
-        "help": "a present or former name or path of a column, or a pattern with * and ?; every"
-        " dropped column by default",
-    },
+    "include": {"action": "append", "metavar": "PATTERN"},
+    "exclude": {"action": "append", "metavar": "PATTERN"},
+    "parallel": {"type": count, "metavar": "N"},
+    "max_bytes": {"type": size, "metavar": "SIZE"},
+    "max_time": {"type": duration, "metavar": "TIME"},
+    "on_error": {"type": errors, "metavar": "continue|N"},
+    "dry_run": {"action": "store_true"},
+    "until": {"choices": STAGES},
+    "to_name_mode": {"action": "store_true"},
+    "column": {"type": column, "metavar": "NAME"},
+    "sample": {"type": partial(count, least=0), "metavar": "N"},
 }
+_DOCUMENTED = (
+    *(audit, dropped_columns, UsageTracking.align_names),
+    *(remove_column_mapping, LakehouseOptions),
+)
+_TEXTS = re.findall(
+    r"^ {4}(\w+): (.+(?:\n {8}.+)*)", "\n".join(getdoc(each) or "" for each in _DOCUMENTED), re.M
+)
+HELP = {name: " ".join(text.replace("%", "%%").split()) for name, text in _TEXTS}
 
 
 def add_options(group: Any, *names: str) -> None:
     """Adds some of `OPTIONS` to a parser or a group of its arguments."""
     for name in names:
         flag = f"--{name.replace('_', '-')}"
-        group.add_argument(flag, default=argparse.SUPPRESS, **OPTIONS[name])
+        group.add_argument(flag, default=argparse.SUPPRESS, help=HELP.get(name), **OPTIONS[name])
 
 
 def given(chosen: argparse.Namespace) -> dict[str, Any]:
@@ -169,16 +151,13 @@ def add_places(parser: argparse.ArgumentParser) -> None:
     add_options(parser.add_argument_group("tables"), "include", "exclude")
 
 
-def add_json(group: Any, what: str) -> None:
-    """Adds the option to print JSON."""
-    group.add_argument("--json", action="store_true", help=f"print {what}")
-
-
-def add_all(group: Any) -> None:
-    """Adds the option to print every table."""
-    group.add_argument(
-        "--all", action="store_true", help="print a row for every table below the sums"
-    )
+def add_forms(group: Any, json: str, *, has_all: bool = False) -> None:
+    """Adds the options to print JSON, or every table."""
+    form = group.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help=f"print {json}")
+    if has_all:
+        row = "print a row for every table below the sums"
+        form.add_argument("--all", action="store_true", help=row)
 
 
 def add_progress(group: Any) -> None:

@@ -1,45 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands: names, help, arguments, and the functions that run them.
-
-The modules of the calls are imported late, because other commands run without pyspark.
-"""
+"""The commands: names, help, arguments, and the functions that run them."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spark_ext import doctor
-from spark_ext.cli import arguments
 from spark_ext.cli.arguments import (
-    add_all,
-    add_json,
+    add_forms,
     add_options,
     add_places,
     add_progress,
     add_where,
     given,
+    output_file,
 )
 from spark_ext.cli.output import error_text, print_error, progress, standard_output, written
 from spark_ext.cli.session import own_session, run
 from spark_ext.errors import SparkExtError
 from spark_ext.launch.session import CLIENT, DEPLOY_MODES, jar, submit_args
 from spark_ext.model.dropped import UNREADABLE
-from spark_ext.model.rows import as_row, json_lines
+from spark_ext.model.rows import json_lines
 from spark_ext.model.schema import backticked
-from spark_ext.tables.report import CERTIFICATE_FORMS, REPORT_FORMS
+from spark_ext.tables import calls, find, inspect
+from spark_ext.tables.report import (
+    ALREADY_DONE,
+    CERTIFICATE_FORMS,
+    PLANNED,
+    REPORT_FORMS,
+    LakehouseReport,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from spark_ext.tables.find import Survey
-    from spark_ext.tables.inspect import Certificate
-    from spark_ext.tables.report import LakehouseReport
 
 PROGRAM = "spark-ext"
 # The exit code of a command whose tables are right, of one with a table that is not, and of one
@@ -119,13 +117,8 @@ def _add_audited(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tables", nargs="+", metavar="TABLE_OR_PATH", help="a text with a slash is a path"
     )
-    add_json(parser, "a JSON object for each finding")
-    parser.add_argument(
-        "--sample",
-        type=partial(arguments.count, least=0),
-        metavar="N",
-        help="read the footers of N files of each table; all by default",
-    )
+    add_forms(parser, "a JSON object for each finding")
+    add_options(parser, "sample")
     parser.add_argument(
         "--strict", action="store_true", help="exit with code 1 also for a finding of risk"
     )
@@ -141,10 +134,8 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _audited(spark: SparkSession, table: str, chosen: argparse.Namespace) -> int:
-    from spark_ext.tables.inspect import audit
-
     try:
-        found = audit(spark, table, sample=chosen.sample)
+        found = inspect.audit(spark, table, **given(chosen))
     except Exception as error:  # from Spark, Java or a storage
         return _failed(error)
     with standard_output() as out:
@@ -157,32 +148,26 @@ def _audited(spark: SparkSession, table: str, chosen: argparse.Namespace) -> int
 
 def _add_surveyed(parser: argparse.ArgumentParser) -> None:
     add_where(parser, "*", "; all schemas of the default catalog by default")
-    form = parser.add_mutually_exclusive_group()
-    add_json(form, "a JSON object for each table, and one with the sums")
-    add_all(form)
+    add_forms(parser, "a JSON object for each table, and one with the sums", has_all=True)
 
 
 def _survey(chosen: argparse.Namespace) -> int:
     try:
-        from spark_ext.tables.find import survey
-
         with own_session(chosen.command) as spark:
-            found = survey(spark, *(chosen.where or [backticked(spark.catalog.currentCatalog())]))
-        with standard_output() as out:
-            if chosen.json:
-                print("\n".join(as_json_lines(found)), file=out)
-            else:
-                print(found.text(all_tables=chosen.all), file=out)
+            places = chosen.where or [backticked(spark.catalog.currentCatalog())]
+            found = find.survey(spark, *places)
+        _print(found, chosen)
     except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
         return _failed(error)
     return NOT_RIGHT if found.sums.errors else RIGHT
 
 
-def as_json_lines(found: Survey) -> Iterable[str]:
-    """Yields an object for each table, and one with the sums."""
-    for table in found.tables:
-        yield json.dumps(table, default=as_row)
-    yield json.dumps({"sums": found.sums}, default=as_row)
+def _print(found: find.Survey | LakehouseReport, chosen: argparse.Namespace) -> None:
+    with standard_output() as out:
+        if chosen.json:
+            out.writelines(json_lines(found.as_objects()))
+        else:
+            print(found.text(all_tables=chosen.all), file=out)
 
 
 # remove, align, track and untrack: one goal for every table of a lakehouse. A table is right if it
@@ -217,12 +202,10 @@ def _add_run(own: tuple[str, ...], parser: argparse.ArgumentParser) -> None:
     budget = parser.add_argument_group("budget")
     add_options(budget, "parallel", "max_bytes", "max_time", "on_error", "dry_run")
     output = parser.add_argument_group("output")
-    form = output.add_mutually_exclusive_group()
-    add_json(form, "a JSON object with the sums, and one for each table")
-    add_all(form)
+    add_forms(output, "a JSON object with the sums, and one for each table", has_all=True)
     output.add_argument(
         "--report",
-        type=partial(arguments.output_file, REPORT_FORMS),
+        type=partial(output_file, REPORT_FORMS),
         action="append",
         default=[],
         metavar="FILE",
@@ -237,34 +220,23 @@ def _run(function: str, chosen: argparse.Namespace) -> int:
     """Calls the function with the arguments, writes its report, and returns the exit code."""
 
     def call(spark: SparkSession) -> LakehouseReport:
-        from spark_ext.tables import calls
-
         report: LakehouseReport = getattr(calls, function)(
             spark, *chosen.where, progress=progress(chosen.progress), **given(chosen)
         )
         return report
-
-    def show(report: LakehouseReport) -> None:
-        with standard_output() as out:
-            if chosen.json:
-                out.writelines(json_lines(report.as_objects()))
-            else:
-                print(report.text(all_tables=chosen.all), file=out)
 
     return run(
         chosen.command,
         call,
         code_of=_code_of,
         write=lambda report: written(report.write, chosen.report),
-        show=show,
+        show=lambda report: _print(report, chosen),
         failed=NOT_RIGHT,
         settings=_SESSION,
     )
 
 
 def _code_of(report: LakehouseReport) -> int:
-    from spark_ext.tables.report import ALREADY_DONE, PLANNED
-
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and bool(outcomes) and outcomes <= {PLANNED, ALREADY_DONE}
     return RIGHT if report.complete or is_planned else NOT_RIGHT
@@ -278,23 +250,21 @@ def _add_dropped(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "column")
     parser.add_argument(
         "--certificate",
-        type=partial(arguments.output_file, CERTIFICATE_FORMS),
+        type=partial(output_file, CERTIFICATE_FORMS),
         metavar="FILE",
         help="write a certificate to this .json file. If the file is an earlier certificate of the"
         " column, the new one continues and replaces it",
     )
     add_options(parser, "parallel")
     add_progress(parser)
-    add_json(parser, "the certificate as JSON")
+    add_forms(parser, "the certificate as JSON")
 
 
 def _dropped(chosen: argparse.Namespace) -> int:
     """Reads every table, prints the result, and returns the exit code."""
     files = [] if chosen.certificate is None else [chosen.certificate]
 
-    def call(spark: SparkSession) -> Certificate:
-        from spark_ext.tables import inspect
-
+    def call(spark: SparkSession) -> inspect.Certificate:
         earlier = next((file for file in files if file.exists()), None)
         return inspect.dropped_columns(
             spark,
@@ -304,10 +274,10 @@ def _dropped(chosen: argparse.Namespace) -> int:
             **given(chosen),
         )
 
-    def code_of(found: Certificate) -> int:
+    def code_of(found: inspect.Certificate) -> int:
         return FAILED if UNREADABLE in found.verdicts else RIGHT if found.complete else NOT_RIGHT
 
-    def show(found: Certificate) -> None:
+    def show(found: inspect.Certificate) -> None:
         with standard_output() as out:
             print(found.json() if chosen.json else found, file=out)
         for table in found.tables:
@@ -344,7 +314,7 @@ COMMANDS: tuple[Command, ...] = (
         " wrong",
         ("doctor", "doctor --json"),
         _doctor,
-        lambda parser: add_json(parser, "one JSON object"),
+        lambda parser: add_forms(parser, "one JSON object"),
     ),
     Command(
         "audit",

@@ -54,11 +54,12 @@ class LakehouseOptions(TypedDict, total=False):
             be read has its name and its error alone.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
             in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
-        max_bytes: A limit for the sum of the planned bytes of all tables that begin. Each table is
-            read again just before it begins; files that other writers add later do not count.
-        max_time: A limit in seconds, or a `timedelta`. When the time is over, no table begins, and
-            running tables are cancelled.
-        on_error: `continue`, or the number of failures after which no table begins.
+        max_bytes: A limit for the planned bytes of all tables that begin; on the command line with
+            a unit, such as 500GB (10^9 bytes each) or 500GiB. Each table is read again before
+            it begins; files that other writers add later do not count.
+        max_time: A limit in seconds, or a `timedelta`; on the command line such as 6h, 90m or
+            1h30m. When the time is over, no table begins, and running tables are cancelled.
+        on_error: `continue` (the default), or the number of failures after which no table begins.
         dry_run: Return the plan, and change nothing.
         progress: Called before the first table, every two seconds, and after tables; None for no
             reports.
@@ -219,9 +220,9 @@ def remove_column_mapping(
         spark: A session with spark-ext, also of Spark Connect.
         where: As in `survey`. A table that is found under several names has a row for the first
             name only.
-        until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
-            retention period before `writers` has the outcome `WAITING` and the time for the next
-            call.
+        until: The last stage: `unmapped` (the default), `readers` or `writers`. A table that waits
+            for Delta's retention period before `writers` has the outcome `WAITING` and the time for
+            the next call.
         options: As `LakehouseOptions` documents.
 
     Returns:

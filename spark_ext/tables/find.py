@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spark_ext.model.rows import in_camel_case
+from spark_ext.model.rows import in_camel_case, plain
 from spark_ext.removal.reasons import EARLIER_STAGE
 from spark_ext.removal.row import SurveyedTable, SurveySums, sums
 from spark_ext.removal.stages import COPY, METADATA, REWRITE, STAGES, UNMAPPED, WRITERS
@@ -59,6 +59,10 @@ class Survey(ManyTables):
 
     tables: tuple[SurveyedTable, ...]
     sums: SurveySums
+
+    def as_objects(self) -> Iterator[dict[str, Any]]:
+        """Yields an object for each table, then one with the sums, for lines of JSON."""
+        yield from map(plain, (*self.tables, {"sums": self.sums}))
 
     def _parts(self) -> Iterator[Part]:
         sums = self.sums

@@ -111,7 +111,7 @@ def audit(
     Args:
         spark: Any session with Delta; with Spark Connect, the server needs spark-ext.
         table: A name, or a path: a text with a slash outside of backticks.
-        sample: The number of data files whose footers are read; None for all.
+        sample: The number of data files whose footers are read, by default of all files.
         progress: Called before, while and after Spark reads; None for no reports.
 
     Raises:
@@ -420,16 +420,16 @@ def dropped_columns(
         where: As in `survey`. A table that is found under several names is read once, under the
             first.
         column: The last name, the path, or any former one of a column, or a shell pattern of them
-            (`*`, `?`, `[..]`). Letter case never counts. None for every dropped column.
+            (`*`, `?`, `[..]`); by default every dropped column. Letter case never counts.
         certificate: An earlier certificate of the same column, or its file. The moment from which a
             table is clean, and that it had the column, are taken from it as long as the log of the
             table has every version since.
-        include: As in `LakehouseOptions`, as are the other options.
-        exclude: Patterns of tables to omit.
+        include: As in `LakehouseOptions`.
+        exclude: As in `LakehouseOptions`.
         only: Returns whether a row of the survey takes part. A table of another format has a row
             with its name alone.
-        parallel: The number of tables at a time.
-        progress: Called with the progress; None for no reports.
+        parallel: As in `LakehouseOptions`.
+        progress: As in `LakehouseOptions`.
 
     Raises:
         ValueError: `column` is empty or has an open backtick, or an option is invalid; TypeError

@@ -18,9 +18,9 @@ from pyspark.sql import Row
 
 import spark_ext
 from spark_ext import LakehouseProgress, Obstacle, Survey, SurveyedTable
-from spark_ext.cli.commands import as_json_lines
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.rows import json_lines
 from spark_ext.process.questions import ask
 from spark_ext.removal.row import sums
 from tests.unit.connect import ConnectSession
@@ -492,7 +492,7 @@ def test_text_without_tables_has_the_sums() -> None:
 
 
 def test_json_has_a_line_for_each_table_and_the_sums() -> None:
-    first, second, last = map(json.loads, as_json_lines(of(ODD, MISSING)))
+    first, second, last = map(json.loads, json_lines(of(ODD, MISSING).as_objects()))
 
     assert (first["table"], first["hasDroppedOrRenamed"]) == (ODD.table, True)
     assert first["blockedBy"][2] == {
