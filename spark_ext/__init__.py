@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from spark_ext import column_mapping as column_mapping
     from spark_ext.auditing.check import Finding
     from spark_ext.errors import SparkExtError
-    from spark_ext.launch.attach import attach
-    from spark_ext.launch.session import configure
+    from spark_ext.launch import attach, configure
     from spark_ext.model.dropped import ColumnVerdict, DroppedPlace, LiveColumn
     from spark_ext.model.metadata import ColumnChange, FileCount, FlagChange
     from spark_ext.removal.reasons import Reason
@@ -66,8 +65,7 @@ __all__ += ["LakehouseInterrupted", "LakehouseProgress", "Progress", "SparkExtEr
 _NAMES = {
     "auditing.check": "Finding",
     "errors": "SparkExtError",
-    "launch.attach": "attach",
-    "launch.session": "configure",
+    "launch": "attach configure",
     "model.dropped": "ColumnVerdict DroppedPlace LiveColumn",
     "model.metadata": "ColumnChange FileCount FlagChange",
     "removal.reasons": "Reason",

@@ -9,9 +9,8 @@ PySpark's `StructType` and `StructField`, and then returns a schema as a `Struct
 The functions return what plain Delta would commit. `next_metadata` applies the rules of usage
 tracking to this result.
 
-Source:
-    Delta 4.4.0, DeltaColumnMapping.scala. `requiresNewProtocol`, `satisfyColumnMappingProtocol` and
-    `tryFixMetadata` have their names of earlier releases.
+Source: Delta 4.4.0, DeltaColumnMapping.scala. `requiresNewProtocol`, `satisfyColumnMappingProtocol`
+and `tryFixMetadata` have their names of earlier releases.
 
 Example:
     >>> import json

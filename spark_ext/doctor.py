@@ -22,13 +22,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from spark_ext.errors import DeltaPackageMissingError, SparkExtError
-from spark_ext.launch.releases import (
+from spark_ext.launch import (
     DELTA_EXTENSION,
+    EXTENSIONS,
+    JARS,
+    PACKAGES,
     USAGE_TRACKING_EXTENSION,
+    configure,
+    entries,
     places_of,
     require_version,
 )
-from spark_ext.launch.session import EXTENSIONS, JARS, PACKAGES, configure, entries
 from spark_ext.model import keys
 from spark_ext.version import __version__
 

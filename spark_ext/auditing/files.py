@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of live data files and their `add` actions: by the log, and by their footers.
 
-Source:
-    Protocol, "Add File and Remove File" and "Writer Requirements for Column Mapping".
+Source: Protocol, "Add File and Remove File" and "Writer Requirements for Column Mapping".
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from spark_ext.cli.arguments import (
 from spark_ext.cli.output import error_text, print_error, progress, standard_output, written
 from spark_ext.cli.session import own_session, run
 from spark_ext.errors import SparkExtError
-from spark_ext.launch.session import CLIENT, DEPLOY_MODES, jar, submit_args
+from spark_ext.launch import CLIENT, DEPLOY_MODES, jar, submit_args
 from spark_ext.model.dropped import UNREADABLE
 from spark_ext.model.rows import json_lines
 from spark_ext.model.schema import backticked

@@ -11,15 +11,16 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from spark_ext.cli.output import error_text, print_error
-from spark_ext.launch.session import (
+from spark_ext.launch import (
     CATALOG,
     DRIVER_PYTHON,
     EXTENSIONS,
     JARS,
     PACKAGES,
     configure,
+    defaults,
+    defaults_file,
 )
-from spark_ext.launch.spark_defaults import defaults, defaults_file
 from spark_ext.tables.threads import receiving_signals
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 
 `spark_ext.column_mapping` makes some of the functions public.
 
-Source:
-    Delta 4.4.0, DeltaColumnMapping.scala. A docstring names the Scala function if its name differs.
+Source: Delta 4.4.0, DeltaColumnMapping.scala. A docstring names the Scala function if its name
+differs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every property, metadata key and feature name that the rules read or write.
 
-Source:
-    "Protocol" is Delta's PROTOCOL.md, "RFC" is *Column Mapping Usage Tracking* (delta-io/delta,
-    issue 2682), "Delta" is delta-spark 4.4.0.
+Source: "Protocol" is Delta's PROTOCOL.md, "RFC" is *Column Mapping Usage Tracking* (delta-io/delta,
+issue 2682), "Delta" is delta-spark 4.4.0.
 """
 
 from __future__ import annotations

@@ -91,66 +91,40 @@ class MappedColumn:
     name_in_files_of: str | None
 
 
-def column_mapping() -> Relation:
-    """Returns every column of a table at every level."""
-    return MappedColumn, lambda request: _mapped_columns(parse(TableQuestion, request))
-
-
-def column_mapping_removal() -> Relation:
-    """Returns the three removal stages of a table."""
-    return RemovalStage, lambda request: stages(parse(TableFacts, request))
-
-
-def column_mapping_audit() -> Relation:
-    """Returns the findings of an audit."""
+def _audit() -> Relation:
     # The process mostly starts for a commit that waits for it. Importing the checks takes time.
     from spark_ext.auditing import Finding, audit
 
     return Finding, lambda request: audit(_log(request))
 
 
-def column_mapping_history() -> Relation:
-    """Returns the changes of a table's columns, oldest first."""
-    return ColumnChange, lambda request: column_history(_log(request)).events
+def _verdict(request: str) -> ColumnVerdict:
+    from spark_ext.erasure.find import column_verdict  # which takes time, as the audit
 
-
-def column_mapping_status() -> Relation:
-    """Returns the status of a table as one row."""
-    return StatusRow, lambda request: (status(_with_state(_log(request))),)
-
-
-def column_mapping_dropped() -> Relation:
-    """Returns the places with data of dropped columns."""
-    # Importing takes time, as for the audit.
-    from spark_ext.erasure.find import column_verdict
-
-    return DroppedPlace, lambda request: column_verdict(_folder(request)).places
-
-
-def column_mapping_verdict() -> Relation:
-    """Returns whether data of a column remains, as one row."""
-    from spark_ext.erasure.find import column_verdict
-
-    return ColumnVerdict, lambda request: (column_verdict(_folder(request)),)
-
-
-def column_mapping_survey() -> Relation:
-    """Returns the costs of removing column mapping, a row for each table."""
-    return SurveyedTable, lambda request: parse(survey_rows, request)
+    return column_verdict(_folder(request))
 
 
 FUNCTIONS: dict[str, Callable[[], Relation]] = {
-    function.__name__: function
-    for function in (
-        column_mapping,
-        column_mapping_removal,
-        column_mapping_audit,
-        column_mapping_history,
-        column_mapping_status,
-        column_mapping_dropped,
-        column_mapping_verdict,
-        column_mapping_survey,
-    )
+    "column_mapping": lambda: (
+        MappedColumn,
+        lambda request: _mapped_columns(parse(TableQuestion, request)),
+    ),
+    "column_mapping_removal": lambda: (
+        RemovalStage,
+        lambda request: stages(parse(TableFacts, request)),
+    ),
+    "column_mapping_audit": _audit,
+    "column_mapping_history": lambda: (
+        ColumnChange,
+        lambda request: column_history(_log(request)).events,
+    ),
+    "column_mapping_status": lambda: (
+        StatusRow,
+        lambda request: (status(_with_state(_log(request))),),
+    ),
+    "column_mapping_dropped": lambda: (DroppedPlace, lambda request: _verdict(request).places),
+    "column_mapping_verdict": lambda: (ColumnVerdict, lambda request: (_verdict(request),)),
+    "column_mapping_survey": lambda: (SurveyedTable, lambda request: parse(survey_rows, request)),
 }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from spark_ext.auditing.check import DAMAGE, RISK, Finding
 from spark_ext.errors import NotACertificateError, SessionWithoutExtensionError
-from spark_ext.launch.session import is_connect
+from spark_ext.launch import add_jar, is_connect
 from spark_ext.model.dropped import (
     ERASED,
     NEVER_HAD,
@@ -145,8 +145,6 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
             raise
     # Through the jar's class: the session gets no hook.
     from pyspark.sql import DataFrame
-
-    from spark_ext.launch.attach import add_jar
 
     audit = add_jar(spark).sparkext.sql.TableAudit
     wanted = _ALL_FILES if sample is None else sample

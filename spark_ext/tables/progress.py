@@ -15,7 +15,7 @@ from threading import Event, Thread, get_ident, local
 from typing import TYPE_CHECKING, Any, cast
 
 from spark_ext.errors import ProgressFailedError
-from spark_ext.launch.session import is_connect
+from spark_ext.launch import is_connect
 from spark_ext.show import cell
 
 if TYPE_CHECKING:

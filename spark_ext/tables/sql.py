@@ -15,8 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.errors import SessionWithoutExtensionError, SparkExtError
-from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
-from spark_ext.launch.session import is_connect
+from spark_ext.launch import UNKNOWN_VERSION, is_connect, require_version
 from spark_ext.model import keys
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.rows import of_row

@@ -13,7 +13,7 @@ from threading import Thread, current_thread, main_thread
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spark_ext.launch.session import is_connect
+from spark_ext.launch import is_connect
 from spark_ext.tables.progress import LakehouseProgress, Reporter, progress_of
 
 if TYPE_CHECKING:

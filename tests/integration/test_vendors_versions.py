@@ -19,8 +19,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext.doctor import CONFIGURE, NOTE, OK, SKIPPED, Diagnosis, Trial, describe, diagnosis
-from spark_ext.launch.session import JARS
-from spark_ext.launch.spark_defaults import defaults
+from spark_ext.launch import JARS, defaults
 from tests.integration.changed_jars import changed_jar, with_other_name
 from tests.support import custom_sessions
 from tests.support.custom_sessions import (

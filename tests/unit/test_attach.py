@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
+from spark_ext import launch as attach
 from spark_ext.errors import SessionNotAttachableError
-from spark_ext.launch import attach
-from spark_ext.launch.releases import USAGE_TRACKING_EXTENSION
+from spark_ext.launch import USAGE_TRACKING_EXTENSION
 
 
 class Thrown:

@@ -18,7 +18,7 @@ CODE = """
 import json
 from pathlib import Path
 from spark_ext import SparkExtError
-from spark_ext.launch import session
+from spark_ext import launch as session
 
 session.jar = lambda: Path("/spark-ext.jar")
 try:

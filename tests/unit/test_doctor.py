@@ -29,7 +29,7 @@ from spark_ext.doctor import (
     is_sound,
 )
 from spark_ext.errors import DeltaPackageMissingError
-from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.launch import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
 
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
 

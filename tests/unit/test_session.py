@@ -16,16 +16,22 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 import spark_ext
+from spark_ext import launch as session
 from spark_ext.__main__ import main
 from spark_ext.errors import (
     RemoteSessionError,
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
-from spark_ext.launch import session
-from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
-from spark_ext.launch.session import EXTENSIONS, JARS, PACKAGES
-from spark_ext.launch.spark_defaults import defaults, defaults_file
+from spark_ext.launch import (
+    DELTA_EXTENSION,
+    EXTENSIONS,
+    JARS,
+    PACKAGES,
+    USAGE_TRACKING_EXTENSION,
+    defaults,
+    defaults_file,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +210,7 @@ def test_spark_home_is_the_distribution_whose_python_is_imported(tmp_path: Path)
     for file in ("python/pyspark/__init__.py", "bin/spark-submit", "jars/x.jar"):
         (home / file).parent.mkdir(parents=True)
         (home / file).touch()
-    code = "from spark_ext.launch.spark_defaults import spark_home; print(spark_home({}))"
+    code = "from spark_ext.launch import spark_home; print(spark_home({}))"
 
     done = subprocess.run(
         [sys.executable, "-c", code],

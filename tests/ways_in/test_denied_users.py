@@ -13,7 +13,7 @@ from impala.error import Error
 
 import spark_ext
 from spark_ext import UsageTracking
-from spark_ext.launch import session
+from spark_ext import launch as session
 from tests.support.custom_sessions import DELTA, OURS
 from tests.support.delta_table import NAME_MODE, TRACKED, refusal
 from tests.support.denying import CATALOG, CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Starts Spark with spark-ext, and knows the releases that fit."""
