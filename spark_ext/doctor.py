@@ -89,10 +89,7 @@ class Trial:
 
     def missing(self) -> list[str]:
         """Returns the named extensions that the driver's class path lacks."""
-        places = {
-            DELTA_EXTENSION: self.delta_places,
-            USAGE_TRACKING_EXTENSION: self.our_places,
-        }
+        places = {DELTA_EXTENSION: self.delta_places, USAGE_TRACKING_EXTENSION: self.our_places}
         return [name for name, found in places.items() if name in self.extensions and not found]
 
 
@@ -111,11 +108,7 @@ def examine(environ: Mapping[str, str]) -> list[Diagnosis]:
         return [python, Diagnosis("spark", NOTE, found, problem, advice)]
     defaults = try_session(DEFAULTS, environ)
     configured = try_session(CONFIGURE, environ)
-    return [
-        python,
-        diagnosis(DEFAULTS, defaults),
-        diagnosis(CONFIGURE, configured, defaults),
-    ]
+    return [python, diagnosis(DEFAULTS, defaults), diagnosis(CONFIGURE, configured, defaults)]
 
 
 def _client() -> str | None:

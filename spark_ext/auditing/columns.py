@@ -112,10 +112,7 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
         assigned |= current
 
 
-@check(
-    WRONG_ROWS + 30,
-    remedy=f"{_REPLACE_COLUMN}, or RESTORE the table to the version before.",
-)
+@check(WRONG_ROWS + 30, remedy=f"{_REPLACE_COLUMN}, or RESTORE the table to the version before.")
 def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds ids that two columns have, at one time or one after the other.
 
@@ -271,8 +268,7 @@ def flag_turned_back(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 
 
 @check(
-    NEXT_CHANGE + 5,
-    remedy=f"{_TRACK_AGAIN}, which makes the flag true, before a column is added.",
+    NEXT_CHANGE + 5, remedy=f"{_TRACK_AGAIN}, which makes the flag true, before a column is added."
 )
 def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds columns that were dropped or renamed in a commit that kept the flag false.

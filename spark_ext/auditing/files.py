@@ -11,14 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import unquote
 
-from spark_ext.auditing.check import (
-    MISLEADING,
-    NEXT_CHANGE,
-    RISK,
-    WRONG_ROWS,
-    Problem,
-    check,
-)
+from spark_ext.auditing.check import MISLEADING, NEXT_CHANGE, RISK, WRONG_ROWS, Problem, check
 from spark_ext.log.actions import MISSING, FileGroup, TableLog
 from spark_ext.log.history import KnownNames
 from spark_ext.log.replay import State
@@ -284,8 +277,7 @@ def partition_values(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 
 
 @check(
-    NEXT_CHANGE + 45,
-    remedy="Write the rows again with Delta: INSERT OVERWRITE t SELECT * FROM t.",
+    NEXT_CHANGE + 45, remedy="Write the rows again with Delta: INSERT OVERWRITE t SELECT * FROM t."
 )
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds statistics of something that is neither a column nor a dropped column of the table.

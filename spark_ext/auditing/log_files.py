@@ -16,9 +16,7 @@ from spark_ext.model.schema import Schema, map_fields
 
 
 @check(
-    UNREADABLE,
-    remedy="Restore the missing files of `_delta_log` from a backup.",
-    needs_start=False,
+    UNREADABLE, remedy="Restore the missing files of `_delta_log` from a backup.", needs_start=False
 )
 def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a log without version 0 and without a checkpoint to start from.
@@ -106,10 +104,7 @@ def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Pro
             )
 
 
-@check(
-    NEXT_CHANGE + 50,
-    remedy="Delete `_last_checkpoint`, or write a new checkpoint with Delta.",
-)
+@check(NEXT_CHANGE + 50, remedy="Delete `_last_checkpoint`, or write a new checkpoint with Delta.")
 def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a `_last_checkpoint` that names no version, or one without a complete checkpoint.
 

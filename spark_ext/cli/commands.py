@@ -184,13 +184,7 @@ _SESSION = {
 }
 
 
-def _goal(
-    name: str,
-    function: str,
-    what: str,
-    examples: tuple[str, ...],
-    *own: str,
-) -> Command:
+def _goal(name: str, function: str, what: str, examples: tuple[str, ...], *own: str) -> Command:
     """Returns the command of a function, which has options of its own."""
     return Command(
         name, f"{what}{_CODES}", examples, partial(_run, function), partial(_add_run, own)

@@ -145,10 +145,7 @@ def _live(
 
 
 def _named(
-    found: Sequence[State],
-    pattern: NamePattern,
-    live: Sequence[LiveColumn],
-    checked: CheckedTable,
+    found: Sequence[State], pattern: NamePattern, live: Sequence[LiveColumn], checked: CheckedTable
 ) -> Iterator[LiveColumn]:
     """Yields every known column that has, or had, the name, each once."""
     # Versions of a wide table share most of their columns.

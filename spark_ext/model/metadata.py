@@ -92,6 +92,10 @@ class FileCount:
     num_files: int = 0
     size_in_bytes: int = 0
 
+    def __add__(self, other: FileCount) -> FileCount:
+        size = self.size_in_bytes + other.size_in_bytes
+        return FileCount(self.num_files + other.num_files, size)
+
 
 @dataclass(frozen=True)
 class CountedFiles:

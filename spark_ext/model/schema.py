@@ -63,10 +63,7 @@ def walk(
 
 
 def _collect(
-    data_type: DataType,
-    path: Path,
-    name: Callable[[Field], str],
-    found: list[tuple[Path, Field]],
+    data_type: DataType, path: Path, name: Callable[[Field], str], found: list[tuple[Path, Field]]
 ) -> None:
     # A nested generator passes each field up level by level. On a table of thousands of columns,
     # generators took most of the time of a rule call.

@@ -183,10 +183,7 @@ def _with_files(
         return step
     touched, counted = facts.files, facts.exact
     if cost_of_files == COPY and counted:
-        touched = FileCount(
-            counted.copied.num_files + counted.rewritten.num_files,
-            counted.copied.size_in_bytes + counted.rewritten.size_in_bytes,
-        )
+        touched = counted.copied + counted.rewritten
         step = replace(step, kept=counted.kept, copied=counted.copied, rewritten=counted.rewritten)
     return replace(
         step,
@@ -245,10 +242,7 @@ def waiting(step: RemovalStage) -> RemovalStage:
 
 
 def _stage(
-    name: str,
-    cost: str,
-    reasons: tuple[Reason, ...] = (),
-    statements: tuple[str, ...] = (),
+    name: str, cost: str, reasons: tuple[Reason, ...] = (), statements: tuple[str, ...] = ()
 ) -> RemovalStage:
     """Returns a stage without files."""
     reached = cost == NOTHING

@@ -17,12 +17,7 @@ from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA
 from spark_ext.tables.find import Place, chosen_tables, text_of
 from spark_ext.tables.goals import Alignment, Goal, Plan, Removal, Tracking
 from spark_ext.tables.progress import LakehouseProgress, Reporter, shown
-from spark_ext.tables.report import (
-    PLANNED,
-    LakehouseInterrupted,
-    LakehouseReport,
-    TableResult,
-)
+from spark_ext.tables.report import PLANNED, LakehouseInterrupted, LakehouseReport, TableResult
 from spark_ext.tables.run import Budget, Runner, without_run
 from spark_ext.tables.sql import SCHEMA, SURVEYED, copying, is_path
 from spark_ext.tables.threads import receiving_signals
@@ -193,11 +188,7 @@ def require_number(
 
 
 def _require(
-    is_right: bool,
-    name: str,
-    value: object,
-    expected: str,
-    error: type[Exception] = ValueError,
+    is_right: bool, name: str, value: object, expected: str, error: type[Exception] = ValueError
 ) -> None:
     if not is_right:
         raise error(f"Cannot run with {name}={value!r}: use {expected}. No table was changed.")

@@ -118,9 +118,7 @@ Listed = tuple[SurveyedTable, str | None]
 
 
 def survey(
-    spark: SparkSession,
-    *where: Place,
-    progress: Callable[[LakehouseProgress], None] | None = shown,
+    spark: SparkSession, *where: Place, progress: Callable[[LakehouseProgress], None] | None = shown
 ) -> Survey:
     """Returns the cost of removing column mapping from every Delta table of schemas or catalogs.
 

@@ -42,7 +42,7 @@ from spark_ext.tables.progress import (
     shown,
     shown_statement,
 )
-from spark_ext.tables.report import CERTIFICATE_FORMS, require_form, write_whole
+from spark_ext.tables.report import write_whole
 from spark_ext.tables.sql import DELTA, SURVEYED, VIEW, answer, described, is_path, literal
 from spark_ext.tables.threads import each_table, receiving_signals
 from spark_ext.version import __version__
@@ -325,9 +325,7 @@ class Certificate(Rendered):
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name ends otherwise.
             OSError: The file cannot be written.
         """
-        path = Path(file)
-        require_form(path, CERTIFICATE_FORMS)
-        write_whole(path, self.json)
+        write_whole(file, {".json": self.json})
 
     def _parts(self) -> Iterator[Part]:
         yield Facts.known(

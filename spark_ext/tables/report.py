@@ -9,7 +9,7 @@ import os
 import signal
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -20,17 +20,7 @@ from spark_ext.model.metadata import FileCount
 from spark_ext.model.rows import ddl, plain
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA
-from spark_ext.show import (
-    Cases,
-    Facts,
-    Lines,
-    ManyTables,
-    Part,
-    Table,
-    cell,
-    error_in_words,
-    size,
-)
+from spark_ext.show import Cases, Facts, Lines, ManyTables, Part, Table, cell, error_in_words, size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,14 +77,6 @@ def in_words(counts: Mapping[str, FileCount]) -> list[str]:
         f"{count.num_files:,} {name} ({count.size_in_bytes:,} bytes)"
         for name, count in counts.items()
     ]
-
-
-def total(counts: Iterable[FileCount]) -> FileCount:
-    """Returns the sum of counts."""
-    known = list(counts)
-    return FileCount(
-        sum(each.num_files for each in known), sum(each.size_in_bytes for each in known)
-    )
 
 
 NO_FILES = dict.fromkeys(("kept", "copied", "rewritten"), FileCount())
@@ -178,7 +160,7 @@ class TableResult:
         """Returns the files that were copied or rewritten, or the upper bounds without counts."""
         if self.copied is None or self.rewritten is None:
             return FileCount(self.num_files, self.size_in_bytes)
-        return total((self.copied, self.rewritten))
+        return self.copied + self.rewritten
 
 
 @dataclass(frozen=True)
@@ -201,7 +183,7 @@ CERTIFICATE_FORMS: Final = (".json",)
 _STYLE = "body{font-family:sans-serif}td,th{text-align:left;padding:0 1em 0 0}"
 
 
-def require_form(path: Path, forms: Sequence[str]) -> str:
+def require_form(path: Path, forms: Iterable[str]) -> str:
     """Returns the end of a file's name in lower case; raises InvalidFileNameError for others."""
     form = path.suffix.lower()
     if form not in forms:
@@ -209,16 +191,18 @@ def require_form(path: Path, forms: Sequence[str]) -> str:
     return form
 
 
-def write_whole(path: Path, text: Callable[[], str]) -> None:
-    """Writes a text to a new file, which then replaces the file at the path.
+def write_whole(file: str | os.PathLike[str], texts: Mapping[str, Callable[[], str]]) -> None:
+    """Writes the text of the form that the end of a file's name names.
 
     A reader of the path never sees an incomplete text. If the text or the file fails, the path is
     unchanged. Several writers may write one path at once: the last one remains.
     """
+    path = Path(file)
+    text = texts[require_form(path, texts)]
     part = _part(path)
     try:
-        with part.open("x", encoding="utf-8", newline="") as file:
-            file.write(text())
+        with part.open("x", encoding="utf-8", newline="") as whole:
+            whole.write(text())
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -308,7 +292,11 @@ class LakehouseReport(ManyTables):
     def sums(self) -> tuple[OutcomeSum, ...]:
         """Returns the sums of each outcome that a table has."""
         found = ((outcome, self.of(outcome)) for outcome in OUTCOMES)
-        return tuple(_sum(outcome, tables) for outcome, tables in found if tables)
+        return tuple(
+            OutcomeSum(outcome, len(tables), *astuple(_changed(tables)))
+            for outcome, tables in found
+            if tables
+        )
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
         """Returns the results with an outcome."""
@@ -339,9 +327,7 @@ class LakehouseReport(ManyTables):
             InvalidFileNameError: USAGE_TRACKING_INVALID_FILE_NAME, if the name has another end.
             OSError: The file cannot be written.
         """
-        path = Path(file)
-        is_page = require_form(path, REPORT_FORMS) == ".html"
-        write_whole(path, self._page if is_page else self._json)
+        write_whole(file, {".html": self._page, ".json": self._json})
 
     def _page(self) -> str:
         return (
@@ -409,9 +395,8 @@ def _may_end_at_once(each: TableResult) -> bool:
     return is_ready or each.outcome in (NOT_BEGUN, CANCELLED, GONE)
 
 
-def _sum(outcome: str, tables: Sequence[TableResult]) -> OutcomeSum:
-    files = total(each.changed for each in tables)
-    return OutcomeSum(outcome, len(tables), files.num_files, files.size_in_bytes)
+def _changed(tables: Iterable[TableResult]) -> FileCount:
+    return sum((each.changed for each in tables), FileCount())
 
 
 def _place(each: TableResult) -> tuple[int, int]:
@@ -419,7 +404,7 @@ def _place(each: TableResult) -> tuple[int, int]:
 
 
 def _group(name: str, tables: Sequence[TableResult]) -> str:
-    changed = total(each.changed for each in tables).size_in_bytes
+    changed = _changed(tables).size_in_bytes
     has_size = changed and tables[0].outcome not in _FOR_A_PERSON
     return f"{len(tables):,} {name}" + (f" {size(changed)}" if has_size else "")
 

@@ -28,7 +28,7 @@ from spark_ext.show import CARE, GOOD, Coloured, Facts, Lines, Part, Rendered, T
 from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, reach
 from spark_ext.tables.inspect import DroppedColumns, dropped_columns_of
 from spark_ext.tables.progress import Progress, reported, shown_statement
-from spark_ext.tables.report import StatementResult, in_words, removal_counts, total
+from spark_ext.tables.report import StatementResult, in_words, removal_counts
 from spark_ext.tables.sql import Statements, answer, copying, literal, named_table, run
 
 if TYPE_CHECKING:
@@ -485,14 +485,14 @@ def alignment_of(plan: Plan, begun: Begun) -> NameAlignment:
     files = FileCount() if before is None else before.files_to_change(cost)
     counted = [count for each in begun.done for count in (each.copied, each.rewritten) if count]
     if cost != NOTHING and counted:
-        files = total(counted)
+        files = sum(counted, FileCount())
     return NameAlignment(
-        table=row.table,
-        aligned=row.is_aligned,
-        mode=str(row.mode),
-        cost=cost,
-        num_files=files.num_files,
-        size_in_bytes=files.size_in_bytes,
-        done=tuple(begun.done),
-        statements=plan.statements,
+        row.table,
+        row.is_aligned,
+        str(row.mode),
+        cost,
+        files.num_files,
+        files.size_in_bytes,
+        tuple(begun.done),
+        plan.statements,
     )
