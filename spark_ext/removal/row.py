@@ -13,20 +13,8 @@ from spark_ext.model.column_mapping import mode_of, physical_name
 from spark_ext.model.keys import ALIGNING, FEATURE_NAME, MODE_NONE
 from spark_ext.model.metadata import FileCount, TableFacts, flag
 from spark_ext.model.schema import walk
+from spark_ext.removal import stages
 from spark_ext.removal.reasons import OTHER_FEATURE, Reason, blocking
-from spark_ext.removal.stages import (
-    BLOCKED,
-    COPY,
-    HISTORY,
-    METADATA,
-    NOTHING,
-    READERS,
-    REWRITE,
-    STAGES,
-    UNMAPPED,
-    WRITERS,
-    stages,
-)
 
 
 @dataclass(frozen=True)
@@ -98,7 +86,7 @@ class SurveyedTable:
             >>> row.files_to_change("METADATA").size_in_bytes
             0
         """
-        if {COPY, REWRITE}.isdisjoint(costs):
+        if {stages.COPY, stages.REWRITE}.isdisjoint(costs):
             return FileCount()
         return FileCount(self.num_files or 0, self.size_in_bytes or 0)
 
@@ -108,7 +96,7 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
     metadata = facts.table
     tracked = facts.protocol.has_writer_feature(FEATURE_NAME)
     fields = [field for _, field in walk(metadata.schema)]
-    steps = stages(facts)
+    steps = stages.stages(facts)
     aligning = metadata.configuration.get(ALIGNING)
     costs = {step.stage: step.cost for step in steps}
     return SurveyedTable(
@@ -121,20 +109,27 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
         num_files=facts.files.num_files,
         size_in_bytes=facts.files.size_in_bytes,
         # By name, because a missing stage must be an error.
-        unmapped=costs[UNMAPPED],
-        readers=costs[READERS],
-        writers=costs[WRITERS],
+        unmapped=costs[stages.UNMAPPED],
+        readers=costs[stages.READERS],
+        writers=costs[stages.WRITERS],
         blocked_by=tuple(
             Obstacle(step.stage, why.reason, why.name, why.detail)
             for step in steps
-            if step.cost == BLOCKED
+            if step.cost == stages.BLOCKED
             for why in blocking(step.reasons)
         ),
         aligning=None if aligning is None else aligning_mode(aligning),
     )
 
 
-_COSTS = (NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED)
+_COSTS = (
+    stages.NOTHING,
+    stages.METADATA,
+    stages.COPY,
+    stages.REWRITE,
+    stages.HISTORY,
+    stages.BLOCKED,
+)
 
 
 @dataclass(frozen=True)
@@ -206,7 +201,7 @@ class SurveySums:
 def sums(tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int = 0) -> SurveySums:
     """Returns the sums of these tables."""
     costs = []
-    for stage, cost in product(STAGES, _COSTS):
+    for stage, cost in product(stages.STAGES, _COSTS):
         found = [table for table in tables if getattr(table, stage) == cost]
         if found:
             costs.append(CostSum(stage, cost, len(found), *_files(found)))

@@ -22,6 +22,7 @@ from spark_ext.errors import (
 )
 from spark_ext.model import keys
 from spark_ext.model.metadata import FileCount
+from spark_ext.removal import stages
 from spark_ext.removal.reasons import (
     CONFLICT,
     EARLIER_STAGE,
@@ -31,23 +32,6 @@ from spark_ext.removal.reasons import (
     what_to_do,
 )
 from spark_ext.removal.row import Obstacle, SurveyedTable
-from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
-from spark_ext.removal.stages import (
-    CHEAPEST_FIRST,
-    HISTORY,
-    METADATA,
-    NOTHING,
-    READERS,
-    REWRITE,
-    STAGES,
-    TRACKED,
-    UNMAPPED,
-    drop_statement,
-    removal_statement,
-    set_statement,
-    unmapping_statement,
-    writers_statements,
-)
 from spark_ext.tables.report import (
     ALREADY_DONE,
     BLOCKED,
@@ -93,7 +77,7 @@ class Plan:
     @property
     def cost(self) -> str | None:
         """Returns the highest cost; None if nothing runs."""
-        return max(self.costs, key=CHEAPEST_FIRST.index, default=None)
+        return max(self.costs, key=stages.CHEAPEST_FIRST.index, default=None)
 
     @property
     def files(self) -> FileCount:
@@ -103,19 +87,21 @@ class Plan:
     @property
     def only_waits(self) -> bool:
         """Returns whether only Delta's retention period keeps the table from the goal."""
-        return self.costs == (HISTORY,)
+        return self.costs == (stages.HISTORY,)
 
     @property
     def is_repeatable(self) -> bool:
         """Returns whether the plan commits nothing if another driver has run it meanwhile."""
         name = self.row.table
-        one = {(removal_statement(name),), (drop_statement(name),)}
-        return self.costs == (METADATA,) and self.statements in one
+        one = {(stages.removal_statement(name),), (stages.drop_statement(name),)}
+        return self.costs == (stages.METADATA,) and self.statements in one
 
     @property
     def removes_mapping(self) -> bool:
         """Returns whether the first statement removes column mapping."""
-        return self.row.unmapped != NOTHING and self.statements[:1] == (_unmapping(self.row),)
+        return self.row.unmapped != stages.NOTHING and self.statements[:1] == (
+            _unmapping(self.row),
+        )
 
 
 @dataclass
@@ -160,12 +146,12 @@ class Goal:
 class Removal(Goal):
     """Removes column mapping up to the stage `until`; another text raises a ValueError."""
 
-    until: str = UNMAPPED
+    until: str = stages.UNMAPPED
 
     def __post_init__(self) -> None:
-        if self.until not in STAGES:
+        if self.until not in stages.STAGES:
             raise ValueError(
-                f"Cannot remove column mapping until {self.until!r}: use one of {STAGES}."
+                f"Cannot remove column mapping until {self.until!r}: use one of {stages.STAGES}."
             )
 
     @property
@@ -174,21 +160,21 @@ class Removal(Goal):
         return f"remove column mapping until {self.until}"
 
     def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
-        wanted = STAGES[: STAGES.index(self.until) + 1]
+        wanted = stages.STAGES[: stages.STAGES.index(self.until) + 1]
         costs = {stage: str(getattr(row, stage)) for stage in wanted}
-        if BLOCKED_STAGE in costs.values():
+        if stages.BLOCKED in costs.values():
             known = _obstacles(row, wanted)
             whys = {stage: [each.why for each in known if each.stage == stage] for stage in wanted}
             reasons = "; ".join(f"{stage}: {in_words(why)}" for stage, why in whys.items() if why)
             advice = what_to_do(each.why for each in known)
             return _blocked(row, known, self._refusal(row, self.until, reasons, advice, begun))
-        left = {stage: cost for stage, cost in costs.items() if cost != NOTHING}
+        left = {stage: cost for stage, cost in costs.items() if cost != stages.NOTHING}
         statements = (each for stage in left for each in _of_stage(row, stage))
         return Plan(row, tuple(statements), tuple(left.values()))
 
     def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
         """Returns the error: another writer undid the stage."""
-        stage = next(each for each in STAGES if getattr(plan.row, each) != NOTHING)
+        stage = next(each for each in stages.STAGES if getattr(plan.row, each) != stages.NOTHING)
         return self._refusal(plan.row, stage, f"{stage}: {CONFLICT}", _UNDONE, begun)
 
     def _refusal(
@@ -219,25 +205,31 @@ class Alignment(Goal):
     def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
         end = f"ALTER TABLE {row.table} UNSET TBLPROPERTIES IF EXISTS ('{keys.ALIGNING}')"
         if row.is_aligned:
-            return Plan(row, (end,), (METADATA,)) if row.aligning else Plan(row)
+            return Plan(row, (end,), (stages.METADATA,)) if row.aligning else Plan(row)
         if row.mode == keys.MODE_NONE and row.aligning is None:
             return _unmapped(row, begun)
         if row.mode == keys.MODE_ID and not self.to_name_mode:
             lost = ModeIdLostError(table=row.table)
             return Plan(row, refusal=lost, reasons=("MODE_ID",), unblocking=_TO_NAME_MODE)
-        if row.unmapped == BLOCKED_STAGE:
-            known = _obstacles(row, (UNMAPPED,))
+        if row.unmapped == stages.BLOCKED:
+            known = _obstacles(row, (stages.UNMAPPED,))
             whys = [each.why for each in known]
             refusal = CannotAlignNamesError(
                 table=row.table, reasons=in_words(whys), advice=what_to_do(whys)
             )
             return _blocked(row, known, refusal)
         statements = (*_tracking(row), end)
-        if row.unmapped == NOTHING:
-            return Plan(row, statements, (METADATA,))
+        if row.unmapped == stages.NOTHING:
+            return Plan(row, statements, (stages.METADATA,))
         # Records the mode in a property.
-        mark = () if row.aligning else (set_statement(row.table, {keys.ALIGNING: str(row.mode)}),)
-        return Plan(row, (*mark, _unmapping(row), *statements), (METADATA, str(row.unmapped)))
+        mark = (
+            ()
+            if row.aligning
+            else (stages.set_statement(row.table, {keys.ALIGNING: str(row.mode)}),)
+        )
+        return Plan(
+            row, (*mark, _unmapping(row), *statements), (stages.METADATA, str(row.unmapped))
+        )
 
     def starts_over(self, row: SurveyedTable, begun: Begun) -> bool:
         """Returns whether the flag is true although this call has tracked the table.
@@ -266,8 +258,12 @@ class Tracking(Goal):
     def _remaining(self, row: SurveyedTable, begun: Begun | None) -> Plan:
         if row.tracked == self.wanted:
             return Plan(row)
-        statement = set_statement(row.table, TRACKED) if self.wanted else drop_statement(row.table)
-        return Plan(row, (statement,), (METADATA,))
+        statement = (
+            stages.set_statement(row.table, stages.TRACKED)
+            if self.wanted
+            else stages.drop_statement(row.table)
+        )
+        return Plan(row, (statement,), (stages.METADATA,))
 
 
 def run_remaining(goal: Goal, table: Statements, begun: Begun) -> Plan:
@@ -329,7 +325,7 @@ def _counts(plan: Plan, num_commits: int, table: Statements) -> Mapping[str, Fil
     """Returns the files that a removal kept, copied and rewrote, by name."""
     if num_commits == 0:  # another writer had removed column mapping
         return NO_FILES
-    if num_commits == 1 and plan.row.unmapped in (METADATA, REWRITE):
+    if num_commits == 1 and plan.row.unmapped in (stages.METADATA, stages.REWRITE):
         # No other writer committed since these files were counted, so the counts are exact.
         return {**NO_FILES, "rewritten": plan.row.files_to_change(plan.row.unmapped)}
     return table.counts_since(int(plan.row.version or 0))
@@ -337,53 +333,55 @@ def _counts(plan: Plan, num_commits: int, table: Statements) -> Mapping[str, Fil
 
 def _of_stage(row: SurveyedTable, stage: str) -> tuple[str, ...]:
     """Returns the statements that reach a stage from the one before."""
-    if stage == UNMAPPED:
+    if stage == stages.UNMAPPED:
         return (_unmapping(row),)
-    if stage == READERS:
-        return (drop_statement(row.table, keys.COLUMN_MAPPING_FEATURE),)
-    return writers_statements(row.table, tracked=bool(row.tracked), history=row.writers == HISTORY)
+    if stage == stages.READERS:
+        return (stages.drop_statement(row.table, keys.COLUMN_MAPPING_FEATURE),)
+    return stages.writers_statements(
+        row.table, tracked=bool(row.tracked), history=row.writers == stages.HISTORY
+    )
 
 
 def _unmapping(row: SurveyedTable) -> str:
-    return unmapping_statement(row.table, is_mapped=row.mode != keys.MODE_NONE)
+    return stages.unmapping_statement(row.table, is_mapped=row.mode != keys.MODE_NONE)
 
 
 def _unmapped(row: SurveyedTable, begun: Begun | None) -> Plan:
     """Returns the plan for a table without column mapping and without an alignment."""
     if begun is None or not begun.done:
         return Plan(row, refusal=NotMappedError(table=row.table))
-    marking = set_statement(
+    marking = stages.set_statement(
         row.table, {keys.ALIGNING: begun.first.aligning or str(begun.first.mode)}
     )
-    if begun.done[-1].statement == removal_statement(row.table):
+    if begun.done[-1].statement == stages.removal_statement(row.table):
         # Another call has ended and unset the property before this call removed mapping.
-        return Plan(row, (marking,), (METADATA,), again=True)
+        return Plan(row, (marking,), (stages.METADATA,), again=True)
     return Plan(row, refusal=AlignmentConflictError(table=row.table, statement=marking))
 
 
 def _tracking(row: SurveyedTable) -> tuple[str, ...]:
     if row.has_dropped_or_renamed is False:
-        return (set_statement(row.table, {keys.COLUMN_MAPPING_MODE: keys.MODE_NAME}),)
-    return (*([drop_statement(row.table)] if row.tracked else []), _track(row.table))
+        return (stages.set_statement(row.table, {keys.COLUMN_MAPPING_MODE: keys.MODE_NAME}),)
+    return (*([stages.drop_statement(row.table)] if row.tracked else []), _track(row.table))
 
 
 def _track(name: str) -> str:
     """Returns the statement that tracks and maps a table: no other writer maps it before."""
-    return set_statement(name, TRACKED | {keys.COLUMN_MAPPING_MODE: keys.MODE_NAME})
+    return stages.set_statement(name, stages.TRACKED | {keys.COLUMN_MAPPING_MODE: keys.MODE_NAME})
 
 
-def _obstacles(row: SurveyedTable, stages: Iterable[str]) -> tuple[Obstacle, ...]:
+def _obstacles(row: SurveyedTable, wanted: Iterable[str]) -> tuple[Obstacle, ...]:
     return tuple(
-        each for each in row.blocked_by if each.stage in stages and each.reason != EARLIER_STAGE
+        each for each in row.blocked_by if each.stage in wanted and each.reason != EARLIER_STAGE
     )
 
 
 def _blocked(row: SurveyedTable, known: Iterable[Obstacle], refusal: SparkExtError) -> Plan:
     features = [each.why for each in known if each.reason == OTHER_FEATURE]
     statements = [
-        set_statement(row.table, {why.detail: "false"})
+        stages.set_statement(row.table, {why.detail: "false"})
         if why.detail
-        else drop_statement(row.table, str(why.name))
+        else stages.drop_statement(row.table, str(why.name))
         for why in features
         if not why.is_never_dropped and (why.detail or why.name)
     ]

@@ -13,17 +13,8 @@ from spark_ext.model.dropped import Asked
 from spark_ext.model.keys import MODE_NONE
 from spark_ext.model.metadata import FileCount, StatusRow, parsed_flag
 from spark_ext.model.rows import of_row
+from spark_ext.removal import stages
 from spark_ext.removal.reasons import reason_in_words, what_to_do
-from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
-from spark_ext.removal.stages import (
-    NOTHING,
-    STAGES,
-    TRACKED,
-    RemovalStage,
-    drop_statement,
-    set_statement,
-    waiting,
-)
 from spark_ext.show import CARE, GOOD, Coloured, Facts, Lines, Part, Rendered, Table, cell
 from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, reach
 from spark_ext.tables.inspect import DroppedColumns, dropped_columns_of
@@ -43,36 +34,36 @@ _COLUMNS = ("stage", "reached", "cost", "files", "bytes")
 _REASONS = 3
 
 
-class RemovalStages(Rendered, list[RemovalStage]):
+class RemovalStages(Rendered, list[stages.RemovalStage]):
     """The three stages, from `unmapped` to `writers`: a list that prints as a table.
 
     `done` has the results of the statements that ran, in order.
     """
 
     def __init__(
-        self, stages: Iterable[RemovalStage] = (), done: tuple[StatementResult, ...] = ()
+        self, found: Iterable[stages.RemovalStage] = (), done: tuple[StatementResult, ...] = ()
     ) -> None:
-        super().__init__(stages)
+        super().__init__(found)
         self.done = done
 
     def _parts(self) -> Iterator[Part]:
         yield Table(_COLUMNS, list(map(_cells, self)), "The removal stages")
         for stage in self:
             if stage.reasons or stage.statements:
-                advice = what_to_do(stage.reasons) if stage.cost == BLOCKED_STAGE else None
+                advice = what_to_do(stage.reasons) if stage.cost == stages.BLOCKED else None
                 lines = (*stage.statements, *([advice] if advice else []))
                 yield Lines(f"{stage.stage}: {_reasons(stage)}".rstrip(), lines)
         if self.done:
             yield Lines("done:", tuple(map(str, self.done)))
 
 
-def _cells(stage: RemovalStage) -> tuple[Any, ...]:
+def _cells(stage: stages.RemovalStage) -> tuple[Any, ...]:
     numbers = (stage.num_files, stage.size_in_bytes)
     counts = (f"{number:,}" if stage.exact else f"at most {number:,}" for number in numbers)
     return (stage.stage, stage.reached, stage.cost, *counts)
 
 
-def _reasons(stage: RemovalStage) -> str:
+def _reasons(stage: stages.RemovalStage) -> str:
     shown = cell(list(map(reason_in_words, stage.reasons[:_REASONS])))
     more = len(stage.reasons) - _REASONS
     return f"{shown} and {more:,} more" if more > 0 else shown
@@ -276,7 +267,7 @@ class UsageTracking:
         """
         table = self._row()
         if not table["tracked"]:
-            run(self._spark, set_statement(table["sqlName"], TRACKED))
+            run(self._spark, stages.set_statement(table["sqlName"], stages.TRACKED))
 
     def disable(self) -> None:
         """Drops the feature and the flag in one commit, and keeps column mapping.
@@ -284,7 +275,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        run(self._spark, drop_statement(self._row()["sqlName"]))
+        run(self._spark, stages.drop_statement(self._row()["sqlName"]))
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
@@ -400,11 +391,12 @@ class UsageTracking:
             if dry_run:
                 return self._stages(exact=exact)
             _, begun = self._reach(goal, progress)
-            stages = self._stages(exact=False)
-            left = [at for at in range(STAGES.index(until) + 1) if not stages[at].reached]
+            found = self._stages(exact=False)
+            found.done = tuple(begun.done)
+            left = [at for at in range(stages.STAGES.index(until) + 1) if not found[at].reached]
             if left and begun.done and begun.done[-1].waits:
-                stages[left[0]] = waiting(stages[left[0]])
-            return RemovalStages(stages, tuple(begun.done))
+                found[left[0]] = stages.waiting(found[left[0]])
+            return found
 
     def align_names(
         self,
@@ -461,13 +453,13 @@ class UsageTracking:
         """Returns the stages of a removal. A jar with other stages raises."""
         arguments = ("true",) if exact else ()
         rows = self._answer("column_mapping_removal", *arguments).collect()
-        stages = RemovalStages(of_row(RemovalStage, row) for row in rows)
-        names = tuple(stage.stage for stage in stages)
-        if names != STAGES:
+        found = RemovalStages(of_row(stages.RemovalStage, row) for row in rows)
+        names = tuple(stage.stage for stage in found)
+        if names != stages.STAGES:
             # A missing stage would count as reached.
-            problem = f"has the stages {names}, and not {STAGES}"
+            problem = f"has the stages {names}, and not {stages.STAGES}"
             raise MalformedMessageError(path="answer", problem=problem)
-        return stages
+        return found
 
     def _reach(self, goal: Goal, progress: Callable[[Progress], None] | None) -> tuple[Plan, Begun]:
         may_wait = isinstance(goal, Removal)
@@ -481,10 +473,10 @@ def alignment_of(plan: Plan, begun: Begun) -> NameAlignment:
     row = plan.row
     # The removal from an aligned table is not part of the alignment.
     before = begun.removal.row if begun.removal else None if row.is_aligned else row
-    cost = NOTHING if before is None else str(before.unmapped)
+    cost = stages.NOTHING if before is None else str(before.unmapped)
     files = FileCount() if before is None else before.files_to_change(cost)
     counted = [count for each in begun.done for count in (each.copied, each.rewritten) if count]
-    if cost != NOTHING and counted:
+    if cost != stages.NOTHING and counted:
         files = sum(counted, FileCount())
     return NameAlignment(
         row.table,
