@@ -47,6 +47,11 @@ WAYS = DEFAULTS, CONFIGURE = "defaults", "configure"
 REPORT = "trial.json"
 
 _HOW = {DEFAULTS: "spark-defaults.conf alone", CONFIGURE: "spark_ext.configure"}
+_ADVICE = {
+    USAGE_TRACKING_EXTENSION: f"Set {JARS} to the path that `python -m spark_ext jars` prints.",
+    DELTA_EXTENSION: f"Set {PACKAGES} to the packages that `python -m spark_ext submit-args`"
+    " prints.",
+}
 _SECONDS = 600
 _OUTPUT = 3000
 _PASSWORD = re.compile(r"//[^/@\s]*@")
@@ -136,7 +141,7 @@ def diagnosis(way: str, trial: Trial, other: Trial | None = None) -> Diagnosis:
     if missing := trial.missing():
         named = " and ".join(missing)
         problem = f"{EXTENSIONS} names {named}, and no jar on the class path has it."
-        return Diagnosis(way, PROBLEM, found, problem, " ".join(map(_advice, missing)))
+        return Diagnosis(way, PROBLEM, found, problem, " ".join(map(_ADVICE.__getitem__, missing)))
     loaded, *others = _jars(trial)
     if other is not None and other.delta_places:
         of_defaults = _jars(other)[0]
@@ -171,12 +176,6 @@ def _failure(way: str, trial: Trial, found: str, other: Trial | None) -> Diagnos
     if trial.spark is None and trial.condition is None:
         advice += " Spark needs Java 17 or later: JAVA_HOME, or else the first java of PATH."
     return Diagnosis(way, PROBLEM, found, problem, advice)
-
-
-def _advice(missing: str) -> str:
-    if missing == USAGE_TRACKING_EXTENSION:
-        return f"Set {JARS} to the path that `python -m spark_ext jars` prints."
-    return f"Set {PACKAGES} to the packages that `python -m spark_ext submit-args` prints."
 
 
 def _replaced(found: str, jar: str) -> Diagnosis:
@@ -362,7 +361,8 @@ def fault(table: Path) -> str | None:
                 features = action["protocol"].get("writerFeatures", [])
             if "metaData" in action:
                 flags.append(action["metaData"]["configuration"].get(keys.HAS_DROPPED_OR_RENAMED))
-                names = _physical_names(action["metaData"])
+                fields = json.loads(action["metaData"]["schemaString"])["fields"]
+                names = {each["name"]: each["metadata"][keys.PHYSICAL_NAME] for each in fields}
     expected = {"d": "a", "b": "b", "c": "c"}
     if keys.FEATURE_NAME not in features:
         return f"The protocol lacks {keys.FEATURE_NAME}: {features}."
@@ -371,11 +371,6 @@ def fault(table: Path) -> str | None:
     if names != expected:
         return f"The physical names are {names}, not {expected}."
     return None
-
-
-def _physical_names(metadata: Mapping[str, Any]) -> dict[str, str]:
-    fields = json.loads(metadata["schemaString"])["fields"]
-    return {field["name"]: field["metadata"][keys.PHYSICAL_NAME] for field in fields}
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ from spark_ext.version import __version__
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject, JVMView
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 
@@ -77,7 +76,12 @@ def configure(
 
     if not isinstance(builder, SparkSession.Builder):
         raise TypeError(f"Cannot configure {type(builder)!r}: it is not a SparkSession.Builder.")
-    _require_configurable(SparkContext._active_spark_context)
+    context = SparkContext._active_spark_context
+    if context is not None:
+        # Spark reads extensions and jars only when a context starts, and ignores later ones.
+        extensions = context.getConf().get(EXTENSIONS, "") or ""
+        if USAGE_TRACKING_EXTENSION not in entries(extensions):
+            raise SessionAlreadyRunningError(extensions=extensions)
     if SparkContext._jvm is not None:
         require_jars(SparkContext._jvm)
     # PySpark installs the handler after the first session has started, and our errors may be raised
@@ -183,16 +187,6 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
         raise RemoteSessionError(server="of its channel builder")
 
 
-def _require_configurable(context: SparkContext | None) -> None:
-    """Raises SessionAlreadyRunningError if the running context has no usage tracking."""
-    # Spark reads extensions and jars only when a context starts, and silently ignores later ones.
-    if context is None:
-        return
-    extensions = context.getConf().get(EXTENSIONS, "") or ""
-    if USAGE_TRACKING_EXTENSION not in entries(extensions):
-        raise SessionAlreadyRunningError(extensions=extensions)
-
-
 def attach(spark: SparkSession) -> SparkSession:
     """Adds usage tracking to a running session, as `configure` does to a new one; returns it.
 
@@ -222,7 +216,12 @@ def attach(spark: SparkSession) -> SparkSession:
         raise TypeError(f"Cannot attach to {spark!r}: it is not a SparkSession.")
     jvm = add_jar(spark)
     jvm.sparkext.SessionAttachment.attach(spark._jsparkSession)
-    _name_extension(spark.sparkContext._jsc.sc().conf())
+    conf = spark.sparkContext._jsc.sc().conf()
+    named = conf.get(EXTENSIONS, "")
+    # Sessions that this application builds from now on have our extension. If the setting does not
+    # name Delta's extension, a session with only ours would fail to start.
+    if DELTA_EXTENSION in entries(named):
+        conf.set(EXTENSIONS, joined(named, USAGE_TRACKING_EXTENSION))
     return spark
 
 
@@ -276,14 +275,6 @@ def _loader(context: JavaObject, name: str) -> JavaObject | None:
         if error.java_exception.getClass().getName() != "java.lang.ClassNotFoundException":
             raise
         return None
-
-
-def _name_extension(conf: JavaObject) -> None:
-    """Adds our extension for the sessions that this application builds from now on."""
-    named = conf.get(EXTENSIONS, "")
-    # If the setting does not name Delta's extension, a session with only ours would fail to start.
-    if DELTA_EXTENSION in entries(named):
-        conf.set(EXTENSIONS, joined(named, USAGE_TRACKING_EXTENSION))
 
 
 # Both halves report it for a jar without a version.
@@ -347,11 +338,10 @@ def spark_home(environ: Mapping[str, str]) -> Path | None:
         *(Path("..").resolve(), package / "spark-distribution", package),
         package.parent.parent,  # of a distribution whose folder `python` is in PYTHONPATH
     )
-    return next((path for path in candidates if _is_spark_home(path)), None)
-
-
-def _is_spark_home(path: Path) -> bool:
-    return os.path.isfile(path / "bin" / "spark-submit") and os.path.isdir(path / "jars")
+    for path in candidates:
+        if os.path.isfile(path / "bin" / "spark-submit") and os.path.isdir(path / "jars"):
+            return path
+    return None
 
 
 def defaults(file: Path | None) -> dict[str, str]:

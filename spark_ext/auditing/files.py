@@ -16,7 +16,7 @@ from spark_ext.log.actions import MISSING, FileGroup, TableLog
 from spark_ext.log.history import KnownNames
 from spark_ext.log.replay import State
 from spark_ext.model.changes import misleading_names
-from spark_ext.model.keys import MODE_ID, RESTORE
+from spark_ext.model.keys import CLONE, MODE_ID, RESTORE
 from spark_ext.model.schema import (
     CHILDREN,
     EMPTY_SCHEMA,
@@ -380,8 +380,8 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
     the log starts at a checkpoint, or if an operation is CLONE or unknown: folders may then have
     names that the log lacks. Delta itself ignores folders.
     """
-    # A state that only a checkpoint has lacks an operation.
-    if any(state.may_add_foreign_mapped_files for state in states):
+    # A state that only a checkpoint has lacks an operation. Files of CONVERT have logical names.
+    if any(state.operation in (None, CLONE) for state in states):
         return
     names = {
         path[0].lower()

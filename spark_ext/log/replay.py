@@ -80,14 +80,6 @@ class State:
         """Returns whether the commit may add files of another table. An unknown operation may."""
         return self.operation in (None, keys.CLONE, keys.CONVERT)
 
-    @property
-    def may_add_foreign_mapped_files(self) -> bool:
-        """Returns whether the commit may add files with the physical names of another table.
-
-        An unknown operation may add such files. CONVERT adds files without physical names.
-        """
-        return self.operation in (None, keys.CLONE)
-
     def name_in_files(self, column: Column) -> Path:
         """Returns the path by which readers find a column in data files, in lower case.
 

@@ -196,7 +196,9 @@ def _with_files(
 def _readable(facts: TableFacts) -> RemovalStage:
     if facts.protocol.min_reader_version == _READER_1:
         return _stage(READERS, NOTHING)
-    features = _reader_features(facts.protocol)
+    features = frozenset({keys.COLUMN_MAPPING_FEATURE} & _features(facts.protocol))
+    if facts.protocol.min_reader_version >= _READER_3:
+        features = facts.protocol.reader_features or frozenset()
     # Delta does not drop a feature that another feature needs.
     needed_by = keys.NEED_COLUMN_MAPPING & _features(facts.protocol)
     others = _other_features(features - {keys.COLUMN_MAPPING_FEATURE} | needed_by)
@@ -247,12 +249,6 @@ def _stage(
     """Returns a stage without files."""
     reached = cost == NOTHING
     return RemovalStage(name, MEANINGS[name], reached, cost, reasons, statements=statements)
-
-
-def _reader_features(protocol: Protocol) -> frozenset[str]:
-    if protocol.min_reader_version >= _READER_3:
-        return protocol.reader_features or frozenset()
-    return frozenset({keys.COLUMN_MAPPING_FEATURE} & _features(protocol))
 
 
 def _features(protocol: Protocol) -> frozenset[str]:

@@ -440,7 +440,10 @@ def dropped_columns(
     Example:
         `spark_ext.dropped_columns(spark, "sales", "main.hr", column="ssn")`
     """
-    _check(column)
+    if column == "":
+        raise ValueError("Cannot find columns by an empty name: use a name, a pattern or None.")
+    if column is not None and "`" in column and not path_of(column.strip()):
+        raise ValueError(f"Cannot find columns by {column!r}: close each backtick, or double it.")
     options = Options(
         include=include, exclude=exclude, only=only, parallel=parallel, progress=progress
     )
@@ -489,13 +492,6 @@ def _read(spark: SparkSession, name: str, asked: Asked) -> DroppedColumns:
     except Exception as error:  # from Spark, Java, a catalog or a storage
         condition, message = described(error)
         return DroppedColumns(name, error=condition, message=message)
-
-
-def _check(column: str | None) -> None:
-    if column == "":
-        raise ValueError("Cannot find columns by an empty name: use a name, a pattern or None.")
-    if column is not None and "`" in column and not path_of(column.strip()):
-        raise ValueError(f"Cannot find columns by {column!r}: close each backtick, or double it.")
 
 
 def _not_read(table: SurveyedTable, kind: str | None) -> DroppedColumns:

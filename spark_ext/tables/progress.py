@@ -241,14 +241,8 @@ def line(progress: LakehouseProgress) -> str:
     return cell(", ".join(parts))  # a name may have any character
 
 
-class _Bars(local):
-    """The bar of each thread, because each thread has one call at a time."""
-
-    bar: Any = None
-    phase = ""
-
-
-_BARS = _Bars()
+# Each thread has one call at a time, and so one bar.
+_BARS = local()
 
 
 def shown(progress: LakehouseProgress) -> None:
@@ -256,15 +250,16 @@ def shown(progress: LakehouseProgress) -> None:
     if not (_is_notebook() and find_spec("tqdm")):
         print(line(progress), file=sys.stderr)
         return
-    if _BARS.bar is None or progress.phase != _BARS.phase:
+    phase, bar = getattr(_BARS, "now", (None, cast("Any", None)))
+    if progress.phase != phase:
         tqdm: Any = import_module("tqdm.auto")
-        _BARS.bar = tqdm.tqdm(total=progress.tables, desc=progress.phase, unit=" tables")
-        _BARS.phase = progress.phase
-    _BARS.bar.total, _BARS.bar.n = progress.tables, progress.tables_done
-    _BARS.bar.set_postfix_str(line(progress))  # refreshes the bar
+        bar = tqdm.tqdm(total=progress.tables, desc=progress.phase, unit=" tables")
+        _BARS.now = progress.phase, bar
+    bar.total, bar.n = progress.tables, progress.tables_done
+    bar.set_postfix_str(line(progress))  # refreshes the bar
     if progress.finished:
-        _BARS.bar.close()
-        _BARS.bar = None
+        bar.close()
+        del _BARS.now
 
 
 def _is_notebook() -> bool:

@@ -400,18 +400,16 @@ class Runner:
         with self._changed:
             for plan in self.waiting if self._stopped is None else ():
                 refusal = self.budget.refusal(plan, self._seconds())
-                if refusal is None:
-                    return self._begin(plan)
-                self._refusals[plan.row.table] = refusal
+                if refusal is not None:
+                    self._refusals[plan.row.table] = refusal
+                    continue
+                self.waiting.remove(plan)
+                self.budget.begun_bytes += plan.files.size_in_bytes
+                number = self._number - len(self.waiting)
+                running = Running(self.spark, self.goal, plan, number, lambda: self._stopped)
+                self._running.append(running)
+                return running
             return None
-
-    def _begin(self, plan: Plan) -> Running:
-        self.waiting.remove(plan)
-        self.budget.begun_bytes += plan.files.size_in_bytes
-        number = self._number - len(self.waiting)
-        running = Running(self.spark, self.goal, plan, number, stopped=lambda: self._stopped)
-        self._running.append(running)
-        return running
 
     def _replan(self, running: Running, now: Plan) -> str | None:
         """Counts the current cost of a table; returns why it may not run, or None."""
