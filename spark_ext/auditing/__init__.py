@@ -9,14 +9,14 @@ audit sees a defect of a rule.
 from __future__ import annotations
 
 from spark_ext.auditing import columns, files, log_files  # noqa: F401
-from spark_ext.auditing.check import Finding, declared
+from spark_ext.auditing.check import DECLARED, Finding
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import states
 
 __all__ = ["CHECKS", "Finding", "audit"]
 
 # Every module with checks is imported above. The worst is first, as in the list of findings.
-CHECKS = declared()
+CHECKS = tuple(sorted(DECLARED, key=lambda check: check.order))
 
 
 def audit(log: TableLog) -> tuple[Finding, ...]:

@@ -104,7 +104,7 @@ class Check:
         )
 
 
-_declared: list[Check] = []
+DECLARED: list[Check] = []
 
 
 def check(
@@ -113,7 +113,7 @@ def check(
     """Declares a function as a check with the name of the function; the rest is as in `Check`."""
 
     def declare(find: Find) -> Find:
-        _declared.append(Check(find.__name__, order, remedy, find, severity, needs_start))
+        DECLARED.append(Check(find.__name__, order, remedy, find, severity, needs_start))
         return find
 
     return declare
@@ -128,12 +128,7 @@ def state_check(order: int, *, remedy: str) -> Callable[[Describe], Describe]:
             if message is not None:
                 yield Problem(since(states, lambda state: describe(state) is not None), message)
 
-        _declared.append(Check(describe.__name__, order, remedy, find))
+        DECLARED.append(Check(describe.__name__, order, remedy, find))
         return describe
 
     return declare
-
-
-def declared() -> tuple[Check, ...]:
-    """Returns the checks of all modules that are imported, worst first."""
-    return tuple(sorted(_declared, key=lambda check: check.order))

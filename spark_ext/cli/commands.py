@@ -53,7 +53,7 @@ class Command:
     help: str
     examples: tuple[str, ...]
     run: Callable[[argparse.Namespace], int]
-    add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    add_arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
 
     def add_to(self, commands: Any) -> None:
         """Adds the command to the commands of a parser."""
@@ -98,16 +98,6 @@ def _printed(text: Callable[[], str]) -> int:
 def _failed(error: Exception) -> int:
     print_error(error_text(error))
     return FAILED
-
-
-def _add_deploy_mode(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--deploy-mode",
-        choices=DEPLOY_MODES,
-        default=CLIENT,
-        help="cluster: the driver runs on another machine, and the configuration of the cluster"
-        " names its Python",
-    )
 
 
 # audit: what is wrong with tables.
@@ -300,7 +290,13 @@ COMMANDS: tuple[Command, ...] = (
         "print all arguments that spark-submit, spark-sql or pyspark need",
         ("submit-args", "submit-args --deploy-mode cluster"),
         lambda chosen: _printed(lambda: " ".join(submit_args(chosen.deploy_mode))),
-        _add_deploy_mode,
+        lambda parser: parser.add_argument(
+            "--deploy-mode",
+            choices=DEPLOY_MODES,
+            default=CLIENT,
+            help="cluster: the driver runs on another machine, and the configuration of the"
+            " cluster names its Python",
+        ),
     ),
     Command(
         "doctor",

@@ -89,12 +89,6 @@ def in_camel_case(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def without_none(hint: Any) -> Any:
-    """Returns `X` for the type `X | None` and for `X`."""
-    parts = get_args(hint)
-    return parts[0] if type(None) in parts else hint
-
-
 @cache
 def _writer(row: type) -> Callable[[Any], dict[str, Any]]:
     # Generated code reads one attribute for each column: tables have thousands of rows.
@@ -108,7 +102,11 @@ def _hints(row: type) -> list[tuple[str, Any]]:
     # Called late, because it evaluates the annotations of a class, which are texts.
     hints = get_type_hints(row)
     names = [field.name for field in dataclasses.fields(row)]
-    return [(in_camel_case(name), without_none(hints[name])) for name in names]
+    parts = {name: get_args(hints[name]) for name in names}
+    return [
+        (in_camel_case(name), of[0] if type(None) in of else hints[name])  # `X | None` is X
+        for name, of in parts.items()
+    ]
 
 
 def _sql_type(hint: Any) -> str:

@@ -23,7 +23,15 @@ def ask(question: str, request: str) -> str:
     try:
         if question in QUESTIONS:
             return render(parse(QUESTIONS[question], request))
-        return _late_answer(question, request)
+        # Imported late, because the process usually starts for a commit, which waits for the start.
+        from spark_ext.process.table_functions import FUNCTIONS, erasure_question
+
+        if question == "erasure_start":
+            return render(parse(erasure_question, request))
+        if question not in FUNCTIONS:
+            raise MalformedMessageError(path="question", problem=f"is unknown: {question!r}")
+        row, rows = FUNCTIONS[question]()
+        return render({"schema": ddl(row), "rows": list(rows(request))})
     except Exception as error:
         # py4j would pass only the text of an error to the JVM, without condition and SQLSTATE.
         return render_error(error)
@@ -63,18 +71,6 @@ def removal(table: TableMetadata, protocol: Protocol, copies: bool) -> dict[str,
 def purge(table: TableMetadata) -> dict[str, Any]:
     """Returns the plan for the columns in the files of a purge; None if column mapping is off."""
     return {"plan": purge_plan(table) if is_mapped(table) else None}
-
-
-def _late_answer(question: str, request: str) -> str:
-    # Imported late, because the process usually starts for a commit, which waits for the start.
-    from spark_ext.process.table_functions import FUNCTIONS, erasure_question
-
-    if question == "erasure_start":
-        return render(parse(erasure_question, request))
-    if question not in FUNCTIONS:
-        raise MalformedMessageError(path="question", problem=f"is unknown: {question!r}")
-    row, rows = FUNCTIONS[question]()
-    return render({"schema": ddl(row), "rows": list(rows(request))})
 
 
 # The questions of the commit, the removal and the purge: their parameters are the keys.

@@ -192,10 +192,8 @@ class SurveySums:
 
     def cost(self, stage: str, cost: str) -> CostSum:
         """Returns the sum of the tables for which a stage has a cost; the sum may be zero."""
-        for known in self.costs:
-            if (known.stage, known.cost) == (stage, cost):
-                return known
-        return CostSum(stage, cost, 0, 0, 0)
+        found = (each for each in self.costs if (each.stage, each.cost) == (stage, cost))
+        return next(found, CostSum(stage, cost, 0, 0, 0))
 
 
 def sums(tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int = 0) -> SurveySums:
