@@ -11,7 +11,7 @@ from __future__ import annotations
 from spark_ext.auditing import columns, files, log_files  # noqa: F401
 from spark_ext.auditing.check import DECLARED, Finding
 from spark_ext.log.actions import TableLog
-from spark_ext.log.replay import states
+from spark_ext.log.history import states
 
 __all__ = ["CHECKS", "Finding", "audit"]
 

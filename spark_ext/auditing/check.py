@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from spark_ext.log.actions import TableLog
-from spark_ext.log.replay import State, since
+from spark_ext.log.history import State, since
 from spark_ext.model.schema import Path, quoted
 
 # The severities, which `Finding` explains.

@@ -16,8 +16,7 @@ from spark_ext.auditing.check import (
     state_check,
 )
 from spark_ext.log.actions import TableLog
-from spark_ext.log.history import difference
-from spark_ext.log.replay import State
+from spark_ext.log.history import State, difference
 from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
     Column,

@@ -13,8 +13,7 @@ from urllib.parse import unquote
 
 from spark_ext.auditing.check import MISLEADING, NEXT_CHANGE, RISK, WRONG_ROWS, Problem, check
 from spark_ext.log.actions import MISSING, FileGroup, TableLog
-from spark_ext.log.history import KnownNames
-from spark_ext.log.replay import State
+from spark_ext.log.history import KnownNames, State
 from spark_ext.model.changes import misleading_names
 from spark_ext.model.keys import CLONE, MODE_ID, RESTORE
 from spark_ext.model.schema import (

@@ -9,7 +9,7 @@ from typing import Any
 
 from spark_ext.auditing.check import NEXT_CHANGE, UNREADABLE, WRONG_ROWS, Problem, check
 from spark_ext.log.actions import LoggedMetadata, Summary, TableLog
-from spark_ext.log.replay import State
+from spark_ext.log.history import State
 from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Schema, map_fields

@@ -23,8 +23,7 @@ from spark_ext.log.actions import (
     Moment,
     TableFolder,
 )
-from spark_ext.log.history import DROP, KnownNames, column_history, difference
-from spark_ext.log.replay import State, states
+from spark_ext.log.history import DROP, KnownNames, State, column_history, difference, states
 from spark_ext.model import dropped
 from spark_ext.model.column_mapping import Column
 from spark_ext.model.dropped import Asked, CheckedTable, ColumnVerdict, DroppedPlace, LiveColumn

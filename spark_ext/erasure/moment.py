@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spark_ext.log.actions import TableLog
-from spark_ext.log.history import DROP, column_history
-from spark_ext.log.replay import states
+from spark_ext.log.history import DROP, column_history, states
 from spark_ext.model.dropped import CheckedTable
 
 

@@ -15,8 +15,7 @@ from typing import Any
 from spark_ext.erasure.moment import ErasureStart, erasure_start
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import TableFolder, TableLog
-from spark_ext.log.history import ColumnVersions, column_history, status
-from spark_ext.log.replay import states
+from spark_ext.log.history import ColumnVersions, column_history, states, status
 from spark_ext.model.changes import misleading_names
 from spark_ext.model.column_mapping import (
     column_id,

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_ext.log.actions import Commit, LoggedMetadata, TableLog
-from spark_ext.log.history import ColumnVersions, column_history, status
-from spark_ext.log.replay import states
+from spark_ext.log.history import ColumnVersions, column_history, states, status
 from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, FEATURE_NAME, PHYSICAL_NAME
 from spark_ext.model.metadata import ColumnChange, FlagChange, TableMetadata
 from spark_ext.model.schema import Path, path_of

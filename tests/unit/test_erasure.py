@@ -19,8 +19,7 @@ from spark_ext.log.actions import (
     TableFolder,
     TableLog,
 )
-from spark_ext.log.history import KnownNames
-from spark_ext.log.replay import states
+from spark_ext.log.history import KnownNames, states
 from spark_ext.model.dropped import Asked, CheckedTable, ColumnVerdict, LiveColumn
 from spark_ext.model.metadata import FileCount
 from tests.unit.logs import cleaned_up, log
