@@ -53,7 +53,7 @@ class Renamer:
     ) -> Any:
         parquet = self.jvm.sparkext.parquet
         return parquet.DataFile(
-            parquet.Storages(self.configurations[by], False, SMALL if by == MEMORY else 0),
+            parquet.Storages(self.configurations[by], None, SMALL if by == MEMORY else 0),
             self.path(source),
             source.stat().st_size if size is None else size,
             self.renaming(plan) if isinstance(plan, dict) else plan,

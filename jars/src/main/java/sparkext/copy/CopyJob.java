@@ -41,6 +41,7 @@ import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
+import sparkext.s3.ObjectStores;
 
 /** The Spark job that reads footers of data files and copies the files that need a new footer. */
 public final class CopyJob {
@@ -196,7 +197,8 @@ public final class CopyJob {
     @Override
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
-      Storages storages = new Storages(broadcast.value().value(), byStores);
+      Storages storages =
+          new Storages(broadcast.value().value(), byStores ? ObjectStores::of : null);
       Queue<FileRequest> requests = new ConcurrentLinkedQueue<>(Packed.<FileRequest>unpack(packed));
       List<FileResult> results = new ArrayList<>();
       try {

@@ -29,6 +29,7 @@ import org.slf4j.LoggerFactory;
 import sparkext.common.UsageTrackingException;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
+import sparkext.s3.ObjectStores;
 
 /**
  * Names the copies of one statement, lists them on the storage, and removes copies that no commit
@@ -179,7 +180,7 @@ public final class CopyPlaces {
         () -> {
           try {
             Path table = paths.table();
-            Storages.abortUploads(table.getFileSystem(configuration), table, mark);
+            ObjectStores.abortUploads(table.getFileSystem(configuration), table, mark);
           } catch (IOException | RuntimeException notListed) {
             LOG.info("Unfinished uploads, if any, are not aborted: {}", notListed.toString());
           }
@@ -232,9 +233,7 @@ public final class CopyPlaces {
     Path folder = paths.table();
     for (Map.Entry<String, String> value : values.entrySet()) {
       String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
-      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH
-          || name.indexOf('\0') >= 0
-          || hidden.test(name)) {
+      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH || hidden.test(name)) {
         return randomFolder(SHORT_PREFIX_LENGTH);
       }
       folder = new Path(folder, name);

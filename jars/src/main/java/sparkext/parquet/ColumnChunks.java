@@ -6,11 +6,8 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.LongStream;
-import org.apache.parquet.SemanticVersion;
-import org.apache.parquet.VersionParser;
-import org.apache.parquet.VersionParser.ParsedVersion;
-import org.apache.parquet.VersionParser.VersionParseException;
 import org.apache.parquet.format.BloomFilterHeader;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
@@ -25,8 +22,16 @@ import shaded.parquet.org.apache.thrift.TBase;
  * omit some of them.
  */
 final class ColumnChunks {
-  private static final String PARQUET_MR = "parquet-mr";
-  private static final SemanticVersion WITH_WHOLE_SIZES = new SemanticVersion(1, 2, 9);
+  /**
+   * The writer parquet-mr before 1.2.9, which omitted the header of the dictionary page from a
+   * chunk's size: such a chunk cannot be copied without its neighbours. Photon and Trino have names
+   * that begin with the name of parquet-mr.
+   *
+   * <p>Source: Parquet, PARQUET-816; Arrow, metadata.cc, {@code PARQUET_816_FIXED_VERSION}.
+   */
+  private static final Pattern WITHOUT_WHOLE_SIZES =
+      Pattern.compile(
+          "(?s)parquet-mr(?!-| compatible | version (1\\.(2\\.(9(?!-)|\\d\\d)|[3-9]|\\d\\d)|[2-9]|\\d\\d)).*");
 
   /** A bloom filter's header has fewer bytes. */
   private static final int BLOOM_FILTER_HEADER = 256;
@@ -57,12 +62,16 @@ final class ColumnChunks {
    * Checks all column chunks of a file.
    *
    * @throws NotCopyableException if byte ranges overlap, because bytes of a dropped column might be
-   *     copied with those of another column; if the writer is one of {@link #requireWholeSizes}
+   *     copied with those of another column; if the writer omitted page headers from sizes
    */
   ColumnChunks(InputFile file, Footer footer) throws IOException {
     this.file = file;
     this.footer = footer;
-    requireWholeSizes(footer.metadata().getCreated_by());
+    String writer = footer.metadata().getCreated_by();
+    if (writer != null && WITHOUT_WHOLE_SIZES.matcher(writer).matches()) {
+      throw new NotCopyableException(
+          "`" + writer + "` omitted page headers from the sizes of column chunks");
+    }
     requireApart(footer.metadata());
   }
 
@@ -89,36 +98,6 @@ final class ColumnChunks {
       if (all.get(i - 1).start() + all.get(i - 1).length() > all.get(i).start()) {
         throw new NotCopyableException("its column chunks overlap");
       }
-    }
-  }
-
-  /**
-   * Throws if the writer may be parquet-mr before 1.2.9, which omitted the header of the dictionary
-   * page from a chunk's size: such a chunk cannot be copied without its neighbours.
-   *
-   * <p>Source: Parquet, PARQUET-816; Arrow, metadata.cc, {@code PARQUET_816_FIXED_VERSION}.
-   *
-   * @param writer {@code created_by} of the footer; null if the footer does not name the writer
-   */
-  private static void requireWholeSizes(String writer) throws NotCopyableException {
-    if (writer != null && mayLackHeaders(writer)) {
-      throw new NotCopyableException(
-          "`" + writer + "` omitted page headers from the sizes of column chunks");
-    }
-  }
-
-  /**
-   * Returns whether a writer may be parquet-mr before 1.2.9. Photon and Trino have names that begin
-   * with the name of parquet-mr, and other version numbers.
-   */
-  private static boolean mayLackHeaders(String writer) {
-    try {
-      ParsedVersion parsed = VersionParser.parse(writer);
-      return parsed.application.equals(PARQUET_MR)
-          && !(parsed.hasSemanticVersion()
-              && parsed.getSemanticVersion().compareTo(WITH_WHOLE_SIZES) >= 0);
-    } catch (VersionParseException withoutVersion) {
-      return writer.startsWith(PARQUET_MR);
     }
   }
 

@@ -8,10 +8,7 @@ import java.util.Optional;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.util.functional.CallableRaisingIOE;
-import sparkext.s3.S3Bucket;
-import sparkext.s3.S3Object;
-import sparkext.s3.S3Upload;
-import sparkext.s3.StoreRefusedException;
+import org.apache.hadoop.util.functional.FunctionRaisingIOE;
 
 /** Decides whether a data file is kept, copied or rewritten, and copies the file. */
 public final class DataFile {
@@ -59,7 +56,7 @@ public final class DataFile {
             read(
                 () -> storages.open(path, size),
                 mayBeKept,
-                file -> new Outcome(Way.COPIED, size, null)));
+                (source, copy) -> new Outcome(Way.COPIED, size, null)));
   }
 
   /** Reports only the source's storage as unreadable: the target is in the table's folder. */
@@ -87,10 +84,10 @@ public final class DataFile {
   }
 
   private Outcome copy(Path target, boolean mayBeKept, Runnable checkpoint) throws IOException {
-    Optional<S3Bucket> bucket = storages.bucketOf(path, size, target);
-    if (bucket.isPresent()) {
+    Optional<RangeStore> store = storages.storeOf(path, size, target);
+    if (store.isPresent()) {
       try {
-        return copyIn(bucket.get(), target, mayBeKept, checkpoint);
+        return copyIn(store.get(), target, mayBeKept, checkpoint);
       } catch (StoreRefusedException refused) {
         storages.refused(target, refused);
       }
@@ -99,31 +96,30 @@ public final class DataFile {
         () ->
             copy(
                 () -> storages.openWhole(path, size),
-                () -> storages.create(target),
+                source -> storages.create(target),
                 target,
                 mayBeKept,
                 checkpoint);
     return storages.isReadAtOnce(path, size) ? copy.apply() : storages.bufferLock().run(copy);
   }
 
-  private Outcome copyIn(S3Bucket bucket, Path target, boolean mayBeKept, Runnable checkpoint)
+  private Outcome copyIn(RangeStore store, Path target, boolean mayBeKept, Runnable checkpoint)
       throws IOException {
-    S3Object object = new S3Object(bucket, path, size);
     try {
       return copy(
-          () -> new S3File(object),
-          () -> new S3Upload(bucket, object, target, checkpoint),
+          () -> store.open(path, size),
+          source -> store.create(source, target, checkpoint),
           target,
           mayBeKept,
           checkpoint);
-    } catch (LinkageError unfit) {
-      throw StoreRefusedException.of(unfit);
+    } catch (LinkageError unfit) { // other classes than ours were built for
+      throw new StoreRefusedException(unfit.toString(), unfit, /* isForAll= */ true);
     }
   }
 
   private Outcome copy(
       CallableRaisingIOE<InputFile> opening,
-      CallableRaisingIOE<OutputStream> creation,
+      FunctionRaisingIOE<InputFile, OutputStream> creation,
       Path target,
       boolean mayBeKept,
       Runnable checkpoint)
@@ -131,19 +127,20 @@ public final class DataFile {
     return read(
         opening,
         mayBeKept,
-        copy -> new Outcome(Way.COPIED, write(copy, target, creation.apply(), checkpoint), null));
+        (source, copy) ->
+            new Outcome(Way.COPIED, write(copy, target, creation.apply(source), checkpoint), null));
   }
 
   /** Handles a file that must be copied and can be copied. */
   private interface Use {
-    Outcome of(ByteCopy copy) throws IOException;
+    Outcome of(InputFile source, ByteCopy copy) throws IOException;
   }
 
   private Outcome read(CallableRaisingIOE<InputFile> opening, boolean mayBeKept, Use use)
       throws IOException {
     try (InputFile source = opening.apply()) {
       ByteCopy copy = new ByteCopy(source, size, renaming, mayBeKept);
-      return copy.isKept() ? new Outcome(Way.KEPT, size, null) : use.of(copy);
+      return copy.isKept() ? new Outcome(Way.KEPT, size, null) : use.of(source, copy);
     } catch (NotCopyableException notCopyable) {
       return new Outcome(Way.TO_REWRITE, size, notCopyable.getMessage());
     } catch (UnknownStorageException ofTarget) {
@@ -163,38 +160,5 @@ public final class DataFile {
       storages.remove(target, stream, failed);
       throw failed;
     }
-  }
-
-  /**
-   * A file that is copied to an upload of the same store, which copies ranges without a download.
-   */
-  private static final class S3File extends InputFile.ReadAhead {
-    private final S3Object object;
-
-    S3File(S3Object object) {
-      super(object.size());
-      this.object = object;
-    }
-
-    @Override
-    void fetch(long from, byte[] target) throws IOException {
-      object.read(from, target);
-    }
-
-    /** Sends bytes that are in memory. The store copies all others. */
-    @Override
-    public void copy(long start, long length, OutputStream target, Runnable checkpoint)
-        throws IOException {
-      if (isFetched(start, length)) {
-        byte[] bytes = new byte[(int) length];
-        read(start, bytes);
-        target.write(bytes);
-      } else {
-        ((S3Upload) target).copy(start, length);
-      }
-    }
-
-    @Override
-    public void close() {}
   }
 }

@@ -52,7 +52,7 @@ final class HadoopFile extends InputFile.ReadAhead {
   }
 
   @Override
-  void fetch(long from, byte[] target) throws IOException {
+  protected void fetch(long from, byte[] target) throws IOException {
     try (FSDataInputStream file = open()) {
       readFully(file, from, target, target.length);
     }

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /** A file that is read at any position. */
-interface InputFile extends Closeable {
+public interface InputFile extends Closeable {
   /**
    * Fills an array with the bytes at a position.
    *
@@ -56,14 +56,14 @@ interface InputFile extends Closeable {
     /**
      * @param size of the file according to the log
      */
-    ReadAhead(long size) {
+    protected ReadAhead(long size) {
       this.size = size;
     }
 
     /** Fills an array by one request. */
-    abstract void fetch(long from, byte[] target) throws IOException;
+    protected abstract void fetch(long from, byte[] target) throws IOException;
 
-    final long size() {
+    protected final long size() {
       return size;
     }
 
@@ -81,7 +81,7 @@ interface InputFile extends Closeable {
     }
 
     /** Returns whether a range is in memory. */
-    final boolean isFetched(long from, long length) {
+    protected final boolean isFetched(long from, long length) {
       return from >= start && from + length <= start + bytes.length;
     }
   }

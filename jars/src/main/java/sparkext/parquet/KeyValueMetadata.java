@@ -38,9 +38,6 @@ final class KeyValueMetadata {
           "org.apache.spark.legacyDateTime",
           "org.apache.spark.legacyINT96");
 
-  /** The schema as Spark 1.0 to 1.2 wrote it. */
-  private static final String OLD_SCHEMA = "org.apache.spark.sql.parquet.row.attributes";
-
   /** Source: Delta 4.4.0, DeltaColumnMapping.scala, {@code COLUMN_MAPPING_METADATA_KEYS}. */
   private static final List<String> MAPPING =
       List.of(
@@ -67,8 +64,7 @@ final class KeyValueMetadata {
   void requireKnown(FileMetaData metadata) throws NotCopyableException {
     for (KeyValue entry : entries(metadata)) {
       String key = entry.getKey();
-      boolean isSchema = key.equals(SPARK_SCHEMA) || key.equals(OLD_SCHEMA);
-      if (key.startsWith(SPARK) && !isSchema && !VALUE_KEYS.contains(key)) {
+      if (key.startsWith(SPARK) && !key.equals(SPARK_SCHEMA) && !VALUE_KEYS.contains(key)) {
         throw new NotCopyableException("its footer has the unknown key `" + key + "`");
       }
     }

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
@@ -23,11 +24,6 @@ import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.s3.BufferLock;
-import sparkext.s3.ObjectStores;
-import sparkext.s3.S3Bucket;
-import sparkext.s3.S3Upload;
-import sparkext.s3.StoreRefusedException;
 
 /**
  * Opens, creates and lists files on the storages of a task. All threads of the task share an
@@ -46,34 +42,35 @@ public final class Storages {
   private final Configuration configuration;
   private final long small;
   private final Map<String, FileSystem> found = new ConcurrentHashMap<>();
-  private final Map<FileSystem, Optional<S3Bucket>> buckets = new ConcurrentHashMap<>();
+  private final Map<FileSystem, Optional<RangeStore>> stores = new ConcurrentHashMap<>();
   private final Set<Path> folders = ConcurrentHashMap.newKeySet();
   private final BufferLock bufferLock = new BufferLock();
   private volatile Set<PosixFilePermission> permissions;
-  private final boolean copy;
+  private final Function<FileSystem, Optional<RangeStore>> findStore;
 
   /** Finds storages by a Hadoop configuration. No store copies ranges of files. */
   public Storages(Configuration configuration) {
-    this(configuration, /* copy= */ false);
+    this(configuration, /* findStore= */ null, SMALL);
+  }
+
+  /** Finds storages by a Hadoop configuration, and the stores that copy ranges of files. */
+  public Storages(
+      Configuration configuration, Function<FileSystem, Optional<RangeStore>> findStore) {
+    this(configuration, findStore, SMALL);
   }
 
   /**
    * Finds storages by a Hadoop configuration.
    *
-   * @param copy whether object stores copy ranges of files without a download
-   */
-  public Storages(Configuration configuration, boolean copy) {
-    this(configuration, copy, SMALL);
-  }
-
-  /**
-   * Finds storages by a Hadoop configuration.
-   *
+   * @param findStore null if no store copies ranges of files
    * @param small the length up to which all of a file is read to read its footer
    */
-  public Storages(Configuration configuration, boolean copy, long small) {
+  public Storages(
+      Configuration configuration,
+      Function<FileSystem, Optional<RangeStore>> findStore,
+      long small) {
     this.configuration = configuration;
-    this.copy = copy;
+    this.findStore = findStore;
     this.small = small;
   }
 
@@ -147,22 +144,22 @@ public final class Storages {
   /** Returns whether the storage of a path copies ranges of files without a download. */
   public boolean canCopy(Path path) throws IOException {
     try {
-      return copy && bucketOf(of(path)).isPresent();
+      return findStore != null && storeOf(of(path)).isPresent();
     } catch (UnknownStorageException unknown) {
       return false; // The error is reported for each file.
     }
   }
 
   /** Returns the store that copies the source to the target, if the file is large enough. */
-  Optional<S3Bucket> bucketOf(Path source, long size, Path target) throws IOException {
+  Optional<RangeStore> storeOf(Path source, long size, Path target) throws IOException {
     FileSystem storage = of(target);
-    return copy && size > ObjectStores.LEAST_COPIED && of(source) == storage
-        ? bucketOf(storage)
+    return of(source) == storage
+        ? storeOf(storage).filter(store -> size > store.leastCopied())
         : Optional.empty();
   }
 
-  private Optional<S3Bucket> bucketOf(FileSystem storage) {
-    return buckets.computeIfAbsent(storage, ObjectStores::bucketOf);
+  private Optional<RangeStore> storeOf(FileSystem storage) {
+    return findStore == null ? Optional.empty() : stores.computeIfAbsent(storage, findStore);
   }
 
   /** Lets one thread at a time copy a large file through buffers. */
@@ -174,7 +171,7 @@ public final class Storages {
   void refused(Path target, StoreRefusedException by) throws IOException {
     if (by.isForAll()) {
       LOG.warn("Executors copy files, because the store refuses to copy them", by);
-      buckets.put(of(target), Optional.empty());
+      stores.put(of(target), Optional.empty());
     } else {
       LOG.warn("An executor copies {}, because the store refused", target, by);
     }
@@ -206,18 +203,6 @@ public final class Storages {
   /** Returns whether folders are prefixes of keys, and an empty folder remains as an object. */
   public static boolean isObjectStore(FileSystem storage) {
     return OBJECT_STORES.contains(storage.getUri().getScheme());
-  }
-
-  /**
-   * Aborts uploads of files below a folder whose names contain a text. No listing shows such
-   * uploads, and VACUUM does not find them.
-   */
-  public static void abortUploads(FileSystem storage, Path folder, String inName)
-      throws IOException {
-    Optional<S3Bucket> bucket = ObjectStores.bucketOf(storage);
-    if (bucket.isPresent()) {
-      bucket.get().abortUploads(folder, inName);
-    }
   }
 
   /**
@@ -270,7 +255,7 @@ public final class Storages {
 
   private void abortAndDelete(Path path, OutputStream stream) throws IOException {
     try (stream) {
-      if (stream instanceof S3Upload upload) {
+      if (stream instanceof RangeStore.Upload upload) {
         upload.abort();
       } else if (stream instanceof FSDataOutputStream upload
           && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {

@@ -12,7 +12,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -21,12 +20,15 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.ClusteringTableFeature$;
+import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DomainMetadata;
+import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.FailedRead;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
@@ -35,6 +37,7 @@ import sparkext.files.CopiedActions;
 import sparkext.files.CopyPlaces;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
+import sparkext.files.LiveTable;
 import sparkext.files.RenamedKeys;
 import sparkext.parquet.ColumnPlan;
 
@@ -50,11 +53,16 @@ final class Copies {
 
   private final SparkSession session;
   private final CopyPlaces places;
-  private final Rewrites rewrites;
+  private final RemovalCommit commit;
   private final RemovalProgress progress;
 
-  /** Files by the path of the source. Removed sources are kept for RESTORE. */
+  /** Copied and kept files by the path of the source. Removed sources are kept for RESTORE. */
   private final Map<String, CopiedFile> made = new HashMap<>();
+
+  private final List<Rewrite> rewrites = new ArrayList<>();
+
+  /** The paths in the log of all files that Delta has written, also of discarded ones. */
+  private final Set<String> rewritten = new HashSet<>();
 
   /** The sizes of written files that no commit will contain, by their paths in the log. */
   private final Map<String, Long> discarded = new LinkedHashMap<>();
@@ -62,76 +70,59 @@ final class Copies {
   private FilePlan plan;
   private int numFiles;
 
-  Copies(SparkSession session, CopyPlaces places, Rewrites rewrites, RemovalProgress progress) {
+  /** Files that Delta has read, and the files that it wrote in their place. */
+  private record Rewrite(List<AddFile> sources, List<AddFile> written) {}
+
+  Copies(SparkSession session, CopyPlaces places, RemovalCommit commit, RemovalProgress progress) {
     this.session = session;
     this.places = places;
-    this.rewrites = rewrites;
+    this.commit = commit;
     this.progress = progress;
   }
 
   /** Uses a new plan, and discards the copies by the previous plan that are not valid by it. */
   void replacePlan(ColumnPlan columns, Snapshot snapshot) {
     FilePlan next = FilePlan.ofRemoval(columns, snapshot, places);
-    if (plan != null && !next.continues(plan)) {
-      discardIf(known -> true);
-    } else if (plan != null && next.tracksRows() != plan.tracksRows()) {
-      discardIf(known -> known.rewrite() != null); // rows have ids only if `plan` tracks rows
-    }
+    boolean continues = plan == null || next.continues(plan);
+    discardIf(known -> !continues);
+    // Rows have ids only if the plan tracks rows.
+    discardRewritesIf(rewrite -> !continues || next.tracksRows() != plan.tracksRows());
     plan = next;
   }
 
   /** Returns the live files that have no valid copy yet. */
   List<AddFile> missing(Collection<AddFile> live) {
-    List<AddFile> missing = new ArrayList<>();
-    for (AddFile file : live) {
-      CopiedFile known = made.get(file.path());
-      if (known == null || !(known.isOf(file) || update(known, file))) {
-        missing.add(file);
-      }
-    }
-    missing.addAll(brokenRewrites(live));
-    return missing;
+    Map<String, AddFile> byPath = new HashMap<>();
+    live.forEach(file -> byPath.put(file.path(), file));
+    discardRewritesIf(
+        rewrite ->
+            !rewrite.sources().stream().allMatch(file -> file.equals(byPath.get(file.path()))));
+    Set<String> sources = sourcesOfRewrites();
+    return live.stream().filter(file -> !sources.contains(file.path()) && !isMade(file)).toList();
   }
 
-  /** Updates the record of a file's copy by the log, and returns whether the copy is valid. */
-  private boolean update(CopiedFile known, AddFile file) {
+  private Set<String> sourcesOfRewrites() {
+    Set<String> sources = new HashSet<>();
+    rewrites.forEach(rewrite -> rewrite.sources().forEach(file -> sources.add(file.path())));
+    return sources;
+  }
+
+  /** Returns whether a file has a valid copy, after updating the copy by the log. */
+  private boolean isMade(AddFile file) {
+    CopiedFile known = made.get(file.path());
+    if (known == null || known.decision().file().equals(file)) {
+      return known != null;
+    }
     FilePlan.FileDecision now = plan.decide(file);
-    CopiedFile updated = known.isValidFor(now) ? known.updated(now, places.paths()) : null;
-    if (updated == null) {
-      made.remove(file.path());
-    } else {
+    made.remove(file.path());
+    Map<String, Long> unused = new HashMap<>(known.files());
+    if (known.isValidFor(now)) {
+      CopiedFile updated = known.updated(now, places.paths());
       made.put(file.path(), updated);
+      unused.keySet().removeAll(updated.files().keySet());
     }
-    known
-        .files()
-        .forEach(
-            (path, size) -> {
-              if (updated == null || !updated.files().containsKey(path)) {
-                discarded.put(path, size);
-              }
-            });
-    return updated != null;
-  }
-
-  /** Discards rewrites with a removed or changed source, and returns their other live sources. */
-  private List<AddFile> brokenRewrites(Collection<AddFile> live) {
-    Map<Rewrites.Rewrite, List<AddFile>> found = new LinkedHashMap<>();
-    for (AddFile file : live) {
-      CopiedFile known = made.get(file.path());
-      if (known != null && known.rewrite() != null) {
-        found.computeIfAbsent(known.rewrite(), rewrite -> new ArrayList<>()).add(file);
-      }
-    }
-    List<AddFile> missing = new ArrayList<>();
-    found.forEach(
-        (rewrite, sources) -> {
-          if (sources.size() < rewrite.numSources()) {
-            sources.forEach(file -> made.remove(file.path()));
-            discarded.putAll(rewrite.files());
-            missing.addAll(sources);
-          }
-        });
-    return missing;
+    discarded.putAll(unused);
+    return made.containsKey(file.path());
   }
 
   /**
@@ -145,94 +136,94 @@ final class Copies {
     long size = missing.stream().mapToLong(AddFile::size).sum();
     String description =
         "round " + round + ", copies up to " + missing.size() + " files, " + size + " bytes";
-    Map<String, FileJob.TaskResult> unreadable = new LinkedHashMap<>();
-    List<FilePlan.FileDecision> toRewrite = new ArrayList<>();
+    List<FileJob.TaskResult> unreadable = new ArrayList<>();
+    List<AddFile> toRewrite = new ArrayList<>();
     for (FileJob.TaskResult done :
         new FileJob(session, plan)
             .copy(missing, first, description, progress.begin(round, missing.size(), size))) {
       AddFile file = done.decision().file();
       FileResult result = done.result();
       switch (result.way()) {
-        case UNREADABLE -> unreadable.put(file.path(), done);
+        case UNREADABLE -> unreadable.add(done);
         case TO_REWRITE -> {
           LOG.info("Delta rewrites {}: {}", file.path(), result.reason());
-          toRewrite.add(done.decision());
+          toRewrite.add(file);
         }
         default -> made.put(file.path(), CopiedFile.of(done.decision(), result, places.paths()));
       }
     }
-    if (!unreadable.isEmpty()) {
+    if (!unreadable.isEmpty() || toRewrite.isEmpty()) {
       return new RoundFailures(unreadable, List.of(), null);
     }
     try {
       rewrite(toRewrite, snapshot);
-      return new RoundFailures(Map.of(), List.of(), null);
+      return new RoundFailures(List.of(), List.of(), null);
     } catch (Exception failure) { // Scala declares no checked exceptions
       if (UsageTrackingErrors.isStop(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }
       LOG.warn("Delta failed to rewrite {} files", toRewrite.size(), failure);
-      return new RoundFailures(Map.of(), files(toRewrite), failure);
+      return new RoundFailures(List.of(), toRewrite, failure);
     }
   }
 
-  private static List<AddFile> files(List<FilePlan.FileDecision> decisions) {
-    return decisions.stream().map(FilePlan.FileDecision::file).toList();
-  }
-
-  private void rewrite(List<FilePlan.FileDecision> toRewrite, Snapshot snapshot) {
-    if (toRewrite.isEmpty()) {
-      return;
-    }
-    Rewrites.Rewrite rewrite = rewrites.write(files(toRewrite), snapshot);
-    for (FilePlan.FileDecision decision : toRewrite) {
-      made.put(decision.file().path(), CopiedFile.rewritten(decision, rewrite));
-    }
+  /** Rewrites files of a version as Delta's command does, in a transaction without a commit. */
+  private void rewrite(List<AddFile> sources, Snapshot snapshot) {
+    RemoveColumnMappingCommand command = commit.command();
+    OptimisticTransaction draft = commit.begin(snapshot);
+    List<AddFile> written =
+        List.copyOf(
+            CollectionConverters.asJava(
+                command.writeData(
+                    draft,
+                    command.buildDataFrame(draft, CollectionConverters.asScala(sources).toList()),
+                    command.getDeltaOptionsForWrite(session))));
+    written.forEach(file -> rewritten.add(file.path()));
+    rewrites.add(new Rewrite(sources, written));
   }
 
   /** Discards copies that were deleted from the storage, as VACUUM does. */
   void discardDeleted() {
     Map<String, Long> stored = places.copies();
-    Map<Rewrites.Rewrite, Boolean> rewritten = new HashMap<>();
-    discardIf(
-        known ->
-            known.rewrite() != null
-                ? !rewritten.computeIfAbsent(
-                    known.rewrite(), rewrite -> places.haveAll(rewrite.written()))
-                : !known.isStored(stored));
+    discardIf(known -> !known.isStored(stored));
+    discardRewritesIf(rewrite -> !places.haveAll(rewrite.written()));
   }
 
   private void discardIf(Predicate<CopiedFile> isInvalid) {
-    made.values()
-        .removeIf(
-            known -> {
-              boolean isDiscarded = isInvalid.test(known);
-              if (isDiscarded) {
-                discarded.putAll(known.files());
-              }
-              return isDiscarded;
-            });
+    made.values().stream().filter(isInvalid).forEach(known -> discarded.putAll(known.files()));
+    made.values().removeIf(isInvalid);
+  }
+
+  private void discardRewritesIf(Predicate<Rewrite> isInvalid) {
+    rewrites.removeIf(
+        rewrite -> {
+          boolean isDiscarded = isInvalid.test(rewrite);
+          if (isDiscarded) {
+            rewrite.written().forEach(file -> discarded.put(file.path(), file.size()));
+          }
+          return isDiscarded;
+        });
   }
 
   /** Returns the actions of a commit for the live files, each of which has a valid copy. */
-  List<Action> actions(IncrementalSnapshot table, RemovalMetrics counts) {
+  List<Action> actions(LiveTable table, RemovalMetrics counts) {
     List<Action> actions = new ArrayList<>();
-    Set<Rewrites.Rewrite> written = new LinkedHashSet<>();
+    Set<String> sources = sourcesOfRewrites();
     for (AddFile file : table.files()) {
-      CopiedFile known = made.get(file.path());
-      if (known.rewrite() != null) {
+      boolean isRewritten = sources.contains(file.path());
+      AddFile copy = isRewritten ? null : made.get(file.path()).added();
+      if (isRewritten) {
         counts.rewritten(file.size());
-        written.add(known.rewrite());
-      } else if (known.added() != null) {
-        counts.copied(file.size(), known.added().size());
-        actions.add(known.added());
+      } else if (copy != null) {
+        counts.copied(file.size(), copy.size());
+        actions.add(copy);
       } else {
         counts.kept(file.size());
         continue;
       }
       actions.add(CopiedActions.removed(file));
     }
-    for (Rewrites.Rewrite rewrite : written) {
+    for (Rewrite rewrite : rewrites) {
       for (AddFile file : rewrite.written()) {
         counts.written(file.size());
         actions.add(file);
@@ -259,7 +250,7 @@ final class Copies {
 
   /** Returns whether no file is recorded, as made or as discarded. */
   boolean isEmpty() {
-    return made.isEmpty() && discarded.isEmpty();
+    return made.isEmpty() && rewrites.isEmpty() && discarded.isEmpty();
   }
 
   /** Removes written files that the commit of these live files does not contain. */
@@ -269,7 +260,7 @@ final class Copies {
 
   /** Removes all written files. */
   void removeAll() {
-    places.removeAll(rewrites.paths());
+    places.removeAll(rewritten);
   }
 
   /** Aborts uploads that tasks began and could not abort themselves. */
@@ -282,12 +273,12 @@ final class Copies {
   /**
    * The failures of one round.
    *
-   * @param unreadable the files that cannot be read, by their paths in the log
+   * @param unreadable the files that cannot be read
    * @param notRewritten the files that Delta failed to rewrite
    * @param failure of that rewrite; null if Delta rewrote the files
    */
   record RoundFailures(
-      Map<String, FileJob.TaskResult> unreadable, List<AddFile> notRewritten, Exception failure) {
+      List<FileJob.TaskResult> unreadable, List<AddFile> notRewritten, Exception failure) {
     /**
      * Throws the failure of a file that is live and has the same deletion vector, or of a rewrite
      * all of whose files are. A file that another writer removed, or its earlier vector, may be
@@ -299,7 +290,7 @@ final class Copies {
       }
       Map<String, AddFile> live = new HashMap<>();
       files.forEach(file -> live.put(file.path(), file));
-      for (FileJob.TaskResult result : unreadable.values()) {
+      for (FileJob.TaskResult result : unreadable) {
         if (isLive(result.decision().file(), live)) {
           throw result.unreadable().sneakyThrow();
         }
@@ -332,7 +323,7 @@ final class Copies {
      * clustering columns, the domain metadata is empty: without it, a concurrent statement that
      * clusters the table by old names would not conflict.
      */
-    static Optional<Action> of(IncrementalSnapshot table, RenamedKeys keys) {
+    static Optional<Action> of(LiveTable table, RenamedKeys keys) {
       if (!table.snapshot().protocol().isFeatureSupported(ClusteringTableFeature$.MODULE$)) {
         return Optional.empty();
       }

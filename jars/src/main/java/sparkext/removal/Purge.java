@@ -2,14 +2,20 @@
 package sparkext.removal;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.ConcurrentModificationException;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.RowId$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
@@ -19,16 +25,22 @@ import org.apache.spark.sql.delta.commands.Bin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
+import sparkext.common.FailedRead;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.copy.CopyJob.CopyProgress;
+import sparkext.delta.CommitActions;
+import sparkext.delta.DeltaShims;
+import sparkext.delta.DeltaShims.CommitFile;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
-import sparkext.files.LiveFiles;
+import sparkext.files.LiveTable;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
+import sparkext.parquet.Uninterrupted;
 import sparkext.wire.MetadataRules;
 
 /**
@@ -44,13 +56,22 @@ final class Purge {
   private final CopyPlaces places;
   private final FilePlan plan;
 
+  private final Option<CatalogTable> catalogTable;
+
   /** The actions that add copies, by the paths of their sources. */
   private final Map<String, AddFile> copies = new HashMap<>();
+
+  /** The paths of copies that Delta has received for a commit. */
+  private final Set<String> given = ConcurrentHashMap.newKeySet();
 
   /** A group for each copied file, which Delta commits with its own groups. */
   private List<Bin> groups = List.of();
 
-  private final PurgeCommits commits;
+  /** True if Delta commits no further copies. */
+  private volatile boolean hasFailed;
+
+  /** True if Delta may have committed copies. */
+  private volatile boolean mayBeCommitted;
 
   private Purge(
       SparkSession session,
@@ -62,7 +83,7 @@ final class Purge {
     this.columns = columns;
     this.places = new CopyPlaces(snapshot);
     this.plan = FilePlan.ofPurge(columns, snapshot, places);
-    this.commits = new PurgeCommits(snapshot, catalogTable, places, copies.values());
+    this.catalogTable = catalogTable;
   }
 
   /**
@@ -111,7 +132,7 @@ final class Purge {
 
   /** Returns files with statistics, which the files that Delta passes lack. */
   private List<AddFile> files(Set<String> paths) {
-    return LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
+    return LiveTable.files(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
   }
 
   private FileJob job() {
@@ -176,16 +197,21 @@ final class Purge {
     List<Action> actions = new ArrayList<>();
     for (AddFile file : files) {
       AddFile copy = copies.get(file.path());
-      commits.add(copy);
+      given.add(copy.path());
       actions.add(copy);
     }
     files.forEach(file -> actions.add(CopiedActions.removed(file)));
     return actions;
   }
 
-  /** Returns the commits of the copies. */
-  PurgeCommits commits() {
-    return commits;
+  /** Notes that Delta begins a commit. */
+  void beginCommit() {
+    mayBeCommitted = true;
+  }
+
+  /** Notes that Delta commits no further copies. */
+  void fail() {
+    hasFailed = true;
   }
 
   /**
@@ -204,7 +230,7 @@ final class Purge {
       }
       return hasRowIdsOf(now);
     } catch (Throwable refusal) {
-      commits.fail();
+      fail();
       throw refusal;
     }
   }
@@ -228,7 +254,7 @@ final class Purge {
         && !RowId$.MODULE$.isSupported(other.protocol())) {
       return true;
     }
-    for (AddFile file : LiveFiles.of(other)) {
+    for (AddFile file : LiveTable.files(other)) {
       AddFile copy = copies.get(file.path());
       if (copy != null
           && !(copy.baseRowId().equals(file.baseRowId())
@@ -237,5 +263,73 @@ final class Purge {
       }
     }
     return true;
+  }
+
+  /**
+   * Removes copies that no commit contains, after the statement has failed.
+   *
+   * @return the failure; USAGE_TRACKING_UNREADABLE_DATA_FILE if Delta could not read a file before
+   *     its first commit; USAGE_TRACKING_FAILED_AFTER_COMMIT if Delta has committed every copy that
+   *     it received, unless after {@link #fail} or a conflict
+   */
+  Throwable end(Throwable failure) {
+    Throwable[] described = {failure};
+    Uninterrupted.run(
+        () -> {
+          try {
+            described[0] = endAfter(failure);
+          } catch (Exception unknown) { // Scala declares no checked exceptions
+            failure.addSuppressed(unknown);
+            warnOfKeptCopies();
+          }
+        });
+    return described[0];
+  }
+
+  private Throwable endAfter(Throwable failure) {
+    if (!mayBeCommitted) {
+      places.removeAll(Set.of());
+      return FailedRead.described(failure);
+    }
+    // A storage that failed may write its log entry later. After a conflict no entry is written,
+    // but an entry whose response was lost may exist.
+    boolean isOver = hasFailed || failure instanceof ConcurrentModificationException;
+    Map<String, Long> committed = committed();
+    if (!isOver && !committed.isEmpty() && committed.keySet().containsAll(given)) {
+      return UsageTrackingErrors.failedAfterCommit(
+          DeltaOperations.REORG_OPERATION_NAME(),
+          places.paths().table().toString(),
+          Collections.max(committed.values()),
+          failure);
+    }
+    if (!isOver) {
+      warnOfKeptCopies();
+      return failure;
+    }
+    Set<String> unused = new HashSet<>();
+    copies.values().forEach(copy -> unused.add(copy.path()));
+    unused.removeAll(committed.keySet());
+    places.remove(unused);
+    return failure;
+  }
+
+  private static void warnOfKeptCopies() {
+    LOG.warn("Copies remain until VACUUM, because a commit in the log may contain them");
+  }
+
+  /** Returns the versions that added copies. There may be several if Delta commits in batches. */
+  private Map<String, Long> committed() {
+    Map<String, Long> committed = new HashMap<>();
+    DeltaLog log = snapshot.deltaLog();
+    for (CommitFile commit :
+        DeltaShims.commits(log, snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true)) {
+      for (Action action :
+          CommitActions.of(commit.file().getPath(), log.newDeltaHadoopConf()).actions()) {
+        if (action instanceof AddFile file && given.contains(file.path())) {
+          committed.put(file.path(), commit.version());
+        }
+      }
+    }
+    return committed;
   }
 }

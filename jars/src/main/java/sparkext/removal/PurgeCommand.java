@@ -125,7 +125,7 @@ public final class PurgeCommand {
   public static void fail(Object executor) {
     Purge purge = RUNNING.get(executor);
     if (purge != null) {
-      purge.commits().fail();
+      purge.fail();
     }
   }
 
@@ -141,7 +141,7 @@ public final class PurgeCommand {
     if (purge == null) {
       return retries;
     }
-    purge.commits().begin();
+    purge.beginCommit();
     Function1<OptimisticTransaction, Object> byDelta =
         (Function1<OptimisticTransaction, Object>) retries;
     Function1<OptimisticTransaction, Object> checked =
@@ -165,7 +165,7 @@ public final class PurgeCommand {
     }
     Throwable described = (Throwable) failure;
     if (purge != null) {
-      described = purge.commits().end(described);
+      described = purge.end(described);
     } else if (isPurge((DeltaOptimizeContext) executor[4])) {
       described = UnreadFooters.described(executor, described);
     }

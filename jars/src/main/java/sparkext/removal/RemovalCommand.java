@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.removal;
 
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
@@ -13,8 +15,9 @@ import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
-import sparkext.files.LiveFiles;
+import sparkext.files.LiveTable;
 import sparkext.parquet.ColumnPlan;
+import sparkext.parquet.DataFile;
 import sparkext.wire.PlanJson.AllowedRemoval;
 import sparkext.wire.Question.CountedFiles;
 import sparkext.wire.Question.CountedFiles.Count;
@@ -68,20 +71,19 @@ public final class RemovalCommand {
       return null;
     }
     FilePlan files = FilePlan.ofRemoval(plan.get(), snapshot, new CopyPlaces(snapshot));
-    List<AddFile> live = LiveFiles.of(snapshot);
-    Count kept = Count.ZERO;
-    Count copied = Count.ZERO;
-    Count rewritten = Count.ZERO;
+    List<AddFile> live = LiveTable.files(snapshot);
+    Map<DataFile.Way, Count> counts = new EnumMap<>(DataFile.Way.class);
     for (FileJob.TaskResult done :
         new FileJob(session, files).look(live, "reads " + live.size() + " footers")) {
-      AddFile file = done.decision().file();
-      switch (done.result().way()) {
-        case KEPT -> kept = kept.plus(file.size());
-        case COPIED -> copied = copied.plus(file.size());
-        case TO_REWRITE -> rewritten = rewritten.plus(file.size());
-        default -> throw done.unreadable().sneakyThrow();
+      if (done.result().way() == DataFile.Way.UNREADABLE) {
+        throw done.unreadable().sneakyThrow();
       }
+      long size = done.decision().file().size();
+      counts.merge(done.result().way(), Count.ZERO.plus(size), (all, one) -> all.plus(size));
     }
-    return new CountedFiles(kept, copied, rewritten);
+    return new CountedFiles(
+        counts.getOrDefault(DataFile.Way.KEPT, Count.ZERO),
+        counts.getOrDefault(DataFile.Way.COPIED, Count.ZERO),
+        counts.getOrDefault(DataFile.Way.TO_REWRITE, Count.ZERO));
   }
 }

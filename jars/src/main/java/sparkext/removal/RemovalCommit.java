@@ -77,12 +77,12 @@ final class RemovalCommit {
 
   /** Throws if Delta would refuse the commit, before any file is written. */
   void refuseEarly(Snapshot snapshot) {
-    begin(snapshot).prepareCommit(scalaList(List.of()), new RemovalOperation());
+    begin(snapshot).prepareCommit(scalaList(List.of()), new RemovalMetrics.RemovalOperation());
   }
 
   /** Tries a metadata-only commit on a version: concurrent appends need no copies. */
   Optional<ConcurrentModificationException> attempt(Snapshot snapshot) {
-    return attempt(begin(snapshot), List.of(), RemovalMetrics.none());
+    return attempt(begin(snapshot), List.of(), new RemovalMetrics(/* rounds= */ 0));
   }
 
   /**
@@ -110,7 +110,7 @@ final class RemovalCommit {
           () ->
               transaction.commit(
                   scalaList(actions),
-                  new RemovalOperation(),
+                  new RemovalMetrics.RemovalOperation(),
                   RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(
                       transaction.snapshot(), Map$.MODULE$.empty())));
       return Optional.empty();

@@ -5,64 +5,59 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import scala.Option;
+import scala.Some;
 import scala.collection.immutable.Map$;
+import scala.collection.immutable.Set;
+import scala.collection.immutable.Set$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Counts the files and bytes that a removal kept, copied, rewrote and wrote, and the copies that it
  * discarded because other writers changed the table.
  */
-record RemovalMetrics(Map<String, Long> metrics) {
-  private static final String KEPT = "numKeptFiles";
-  private static final String KEPT_BYTES = "numKeptBytes";
-  private static final String COPIED = "numCopiedFiles";
-  private static final String COPIED_BYTES = "numCopiedBytes";
-  private static final String REWRITTEN = "numRewrittenFiles";
-  private static final String REWRITTEN_BYTES = "numRewrittenBytes";
+final class RemovalMetrics {
   private static final String REMOVED_BYTES = "numRemovedBytes";
   private static final String OUTPUT_BYTES = "numOutputBytes";
   private static final String ROUNDS = "numRounds";
-  private static final String DISCARDED = "numDiscardedFiles";
-  private static final String DISCARDED_BYTES = "numDiscardedBytes";
 
-  static final List<String> METRICS =
+  private static final List<String> METRICS =
       List.of(
-          KEPT,
-          KEPT_BYTES,
-          COPIED,
-          COPIED_BYTES,
-          REWRITTEN,
-          REWRITTEN_BYTES,
+          "numKeptFiles",
+          "numKeptBytes",
+          "numCopiedFiles",
+          "numCopiedBytes",
+          "numRewrittenFiles",
+          "numRewrittenBytes",
           REMOVED_BYTES,
           OUTPUT_BYTES,
           ROUNDS,
-          DISCARDED,
-          DISCARDED_BYTES);
+          "numDiscardedFiles",
+          "numDiscardedBytes");
 
-  static RemovalMetrics none() {
-    Map<String, Long> metrics = new LinkedHashMap<>();
+  private final Map<String, Long> metrics = new LinkedHashMap<>();
+
+  RemovalMetrics(int rounds) {
     METRICS.forEach(name -> metrics.put(name, 0L));
-    return new RemovalMetrics(metrics);
+    add(ROUNDS, rounds);
   }
 
   void kept(long size) {
-    add(KEPT, 1);
-    add(KEPT_BYTES, size);
+    addFile("Kept", size);
   }
 
   void copied(long size, long newSize) {
-    add(COPIED, 1);
-    add(COPIED_BYTES, size);
+    addFile("Copied", size);
     add(REMOVED_BYTES, size);
-    add(OUTPUT_BYTES, newSize);
+    written(newSize);
   }
 
   void rewritten(long size) {
-    add(REWRITTEN, 1);
-    add(REWRITTEN_BYTES, size);
+    addFile("Rewritten", size);
     add(REMOVED_BYTES, size);
   }
 
@@ -70,13 +65,8 @@ record RemovalMetrics(Map<String, Long> metrics) {
     add(OUTPUT_BYTES, newSize);
   }
 
-  void rounds(int rounds) {
-    add(ROUNDS, rounds);
-  }
-
   void discarded(long size) {
-    add(DISCARDED, 1);
-    add(DISCARDED_BYTES, size);
+    addFile("Discarded", size);
   }
 
   /** Registers the metrics for DESCRIBE HISTORY, instead of those of Delta's writer. */
@@ -92,7 +82,42 @@ record RemovalMetrics(Map<String, Long> metrics) {
         session, Map$.MODULE$.from(CollectionConverters.asScala(registered)));
   }
 
+  private void addFile(String done, long size) {
+    add("num" + done + "Files", 1);
+    add("num" + done + "Bytes", size);
+  }
+
   private void add(String name, long value) {
     metrics.merge(name, value, Long::sum);
+  }
+
+  /**
+   * Delta's operation with metrics of copied files. Its commits may contain deletion vectors.
+   *
+   * <p>Source: Delta 4.4.0, DeltaOperations.scala, {@code RemoveColumnMapping}.
+   */
+  static final class RemovalOperation extends DeltaOperations.RemoveColumnMapping {
+    private static final long serialVersionUID = 1L;
+
+    RemovalOperation() {
+      super(Option.empty());
+    }
+
+    @Override
+    public Set<String> operationMetrics() {
+      return Set$.MODULE$.from(CollectionConverters.asScala(METRICS));
+    }
+
+    /** Allows deletion vectors of copies even if the table allows no new deletion vectors. */
+    @Override
+    public Option<Object> isInPlaceFileMetadataUpdate() {
+      return new Some<>(true);
+    }
+
+    /** Allows statistics of copies that another writer marked as tight. */
+    @Override
+    public boolean checkAddFileWithDeletionVectorStatsAreNotTightBounds() {
+      return false;
+    }
   }
 }

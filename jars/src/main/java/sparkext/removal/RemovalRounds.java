@@ -25,6 +25,7 @@ import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
+import sparkext.files.LiveTable;
 import sparkext.removal.Copies.RoundFailures;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.PlanJson.AllowedRemoval;
@@ -40,7 +41,7 @@ final class RemovalRounds {
   private final CopySetting setting;
   private final RemovalTimeout timeout;
   private final RemovalCommit commit;
-  private final IncrementalSnapshot table;
+  private final LiveTable table;
   private final RemovalProgress progress;
   private final Copies copies;
   private Optional<AllowedRemoval> allowed;
@@ -53,11 +54,9 @@ final class RemovalRounds {
     this.setting = CopySetting.ofRemoval(session);
     this.timeout = new RemovalTimeout(session);
     this.commit = new RemovalCommit(session, command, removesProperty);
-    this.table = new IncrementalSnapshot(command.deltaLog(), command.catalogOpt());
+    this.table = new LiveTable(command.deltaLog(), command.catalogOpt());
     this.progress = new RemovalProgress(session);
-    this.copies =
-        new Copies(
-            session, new CopyPlaces(table.snapshot()), new Rewrites(session, commit), progress);
+    this.copies = new Copies(session, new CopyPlaces(table.snapshot()), commit, progress);
   }
 
   /**
@@ -109,7 +108,10 @@ final class RemovalRounds {
   private Throwable described(Throwable failure) {
     if (commit.version().isPresent()) {
       return UsageTrackingErrors.failedAfterCommit(
-          new RemovalOperation().name(), table.path(), commit.version().getAsLong(), failure);
+          new RemovalMetrics.RemovalOperation().name(),
+          table.path(),
+          commit.version().getAsLong(),
+          failure);
     }
     if (failure instanceof SparkThrowable known && known.getCondition() != null) {
       return failure;
@@ -193,8 +195,7 @@ final class RemovalRounds {
     if (!needsCopies()) {
       return commit.attempt(table.snapshot());
     }
-    RemovalMetrics counts = RemovalMetrics.none();
-    counts.rounds(numRounds);
+    RemovalMetrics counts = new RemovalMetrics(numRounds);
     List<Action> actions = copies.actions(table, counts);
     return commit.attempt(table.snapshot(), actions, counts);
   }
@@ -242,7 +243,7 @@ final class RemovalRounds {
   }
 
   private RuntimeException conflict(Throwable cause) {
-    IncrementalSnapshot.LastCommit last = table.last();
+    LiveTable.LastCommit last = table.last();
     return UsageTrackingErrors.removalConflict(
             timeout.toString(), numRounds, numAttempts, last.version(), last.operation(), cause)
         .sneakyThrow();

@@ -19,6 +19,10 @@ import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.AbortMultipartUploadRequest;
 import software.amazon.awssdk.services.s3.model.ListMultipartUploadsRequest;
 import software.amazon.awssdk.services.s3.model.MultipartUpload;
+import sparkext.parquet.BufferLock;
+import sparkext.parquet.InputFile;
+import sparkext.parquet.RangeStore;
+import sparkext.parquet.StoreRefusedException;
 
 /**
  * A bucket, called by the client of its file system. Requests have S3A's encryption, storage class,
@@ -26,7 +30,7 @@ import software.amazon.awssdk.services.s3.model.MultipartUpload;
  *
  * <p>Source: Hadoop 3.4.1 to 3.5.0, S3AFileSystem.java, S3AInternals.java, RequestFactory.java.
  */
-public final class S3Bucket {
+public final class S3Bucket implements RangeStore {
   /** Bad request, forbidden, method not allowed, not implemented. */
   private static final Set<Integer> REFUSED_FOR_ALL = Set.of(400, 403, 405, 501);
 
@@ -51,6 +55,22 @@ public final class S3Bucket {
     return files.isCSEEnabled() || !files.isMultipartUploadEnabled()
         ? Optional.empty()
         : Optional.of(new S3Bucket(files));
+  }
+
+  /** Shorter ranges are too short for a part of an upload. */
+  @Override
+  public long leastCopied() {
+    return PartPlan.MIN_PART;
+  }
+
+  @Override
+  public InputFile open(Path path, long size) {
+    return new S3Object(this, path, size);
+  }
+
+  @Override
+  public Upload create(InputFile source, Path target, Runnable checkpoint) {
+    return new S3Upload(this, (S3Object) source, target, checkpoint);
   }
 
   /**

@@ -2,25 +2,27 @@
 package sparkext.s3;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import org.apache.hadoop.fs.Path;
 import software.amazon.awssdk.core.ResponseBytes;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
+import sparkext.parquet.InputFile;
+import sparkext.parquet.StoreRefusedException;
 
 /** A version of an object: after the first read, other versions are refused. */
-public final class S3Object {
+final class S3Object extends InputFile.ReadAhead {
   private final S3Bucket bucket;
   private final Path path;
-  private final long size;
   private String etag;
 
   /**
    * @param size of the object according to the log
    */
-  public S3Object(S3Bucket bucket, Path path, long size) {
+  S3Object(S3Bucket bucket, Path path, long size) {
+    super(size);
     this.bucket = bucket;
     this.path = path;
-    this.size = size;
   }
 
   /**
@@ -29,7 +31,8 @@ public final class S3Object {
    * @throws StoreRefusedException if the object does not exist, cannot be read, was replaced since
    *     the first read, or has another size
    */
-  public void read(long start, byte[] bytes) throws IOException {
+  @Override
+  protected void fetch(long start, byte[] bytes) throws IOException {
     String range = "bytes=" + start + "-" + (start + bytes.length - 1);
     GetObjectRequest.Builder request =
         bucket.requests().newGetObjectRequestBuilder(key()).range(range);
@@ -39,7 +42,7 @@ public final class S3Object {
     ResponseBytes<GetObjectResponse> answer =
         bucket.call(path, () -> bucket.client().getObjectAsBytes(request.build()));
     byte[] read = answer.asByteArrayUnsafe();
-    String expected = range.replace('=', ' ') + "/" + size;
+    String expected = range.replace('=', ' ') + "/" + size();
     if (!expected.equals(answer.response().contentRange()) || read.length != bytes.length) {
       throw new StoreRefusedException(
           path + " has " + answer.response().contentRange() + ", not " + expected,
@@ -50,9 +53,21 @@ public final class S3Object {
     etag = answer.response().eTag();
   }
 
-  public long size() {
-    return size;
+  /** Sends bytes that are in memory. The store copies all others. */
+  @Override
+  public void copy(long start, long length, OutputStream target, Runnable checkpoint)
+      throws IOException {
+    if (isFetched(start, length)) {
+      byte[] bytes = new byte[(int) length];
+      read(start, bytes);
+      target.write(bytes);
+    } else {
+      ((S3Upload) target).copy(start, length);
+    }
   }
+
+  @Override
+  public void close() {}
 
   String key() {
     return bucket.key(path);

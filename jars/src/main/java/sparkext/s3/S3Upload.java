@@ -3,7 +3,6 @@ package sparkext.s3;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -20,6 +19,8 @@ import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 import software.amazon.awssdk.services.s3.model.UploadPartCopyRequest;
 import software.amazon.awssdk.services.s3.model.UploadPartRequest;
 import software.amazon.awssdk.services.s3.model.UploadPartResponse;
+import sparkext.parquet.RangeStore;
+import sparkext.parquet.StoreRefusedException;
 import sparkext.s3.PartPlan.Copied;
 import sparkext.s3.PartPlan.New;
 import sparkext.s3.PartPlan.Part;
@@ -33,7 +34,7 @@ import sparkext.s3.PartPlan.Sent;
  *
  * <p>Source: Amazon S3 API Reference, UploadPartCopy, CompleteMultipartUpload.
  */
-public final class S3Upload extends OutputStream {
+final class S3Upload extends RangeStore.Upload {
   /** The timeout of a request that copies or sends a part, as S3A's for a part. */
   private static final Duration TIMEOUT = Duration.ofMinutes(15);
 
@@ -58,7 +59,7 @@ public final class S3Upload extends OutputStream {
   /**
    * @param checkpoint runs before each part, and ends the upload by an exception
    */
-  public S3Upload(S3Bucket bucket, S3Object source, Path target, Runnable checkpoint) {
+  S3Upload(S3Bucket bucket, S3Object source, Path target, Runnable checkpoint) {
     this.bucket = bucket;
     this.source = source;
     this.target = target;
@@ -67,7 +68,7 @@ public final class S3Upload extends OutputStream {
   }
 
   /** Appends a range of the source. */
-  public void copy(long start, long length) {
+  void copy(long start, long length) {
     if (length == 0) {
       return;
     }
@@ -94,6 +95,7 @@ public final class S3Upload extends OutputStream {
   }
 
   /** Creates no object, and aborts the upload at the store. */
+  @Override
   public void abort() throws IOException {
     isEnded = true;
     if (id != null) {
@@ -216,7 +218,7 @@ public final class S3Upload extends OutputStream {
         next++;
       }
       byte[] read = new byte[(int) (end - range.start())];
-      source.read(range.start(), read);
+      source.fetch(range.start(), read);
       for (Piece piece : pieces.subList(first, next)) {
         Range wanted = (Range) piece;
         content.write(read, (int) (wanted.start() - range.start()), (int) wanted.length());

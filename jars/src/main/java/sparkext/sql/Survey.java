@@ -19,7 +19,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopySetting;
-import sparkext.files.LiveFiles;
+import sparkext.files.LiveTable;
 import sparkext.sql.InParallel.TableFailure;
 import sparkext.wire.FunctionColumns;
 import sparkext.wire.FunctionColumns.Relation;
@@ -161,7 +161,7 @@ final class Survey {
         new Question.TableFacts(
             name,
             snapshot,
-            LiveFiles.count(snapshot),
+            LiveTable.count(snapshot),
             removal.value().orElse(null),
             removal.copies(snapshot.protocol()),
             /* exact= */ null);

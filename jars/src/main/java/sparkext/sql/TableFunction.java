@@ -39,7 +39,7 @@ import sparkext.delta.DeltaShims.CommitFile;
 import sparkext.delta.UsageTrackingFeature;
 import sparkext.files.CopyPlaces.HiddenFolders;
 import sparkext.files.CopySetting;
-import sparkext.files.LiveFiles;
+import sparkext.files.LiveTable;
 import sparkext.log.TableFolder;
 import sparkext.log.TableLog;
 import sparkext.log.UnnamedCopies;
@@ -212,7 +212,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new Question.TableFacts(
         table.sqlName(),
         snapshot,
-        LiveFiles.count(snapshot),
+        LiveTable.count(snapshot),
         removal.value().orElse(null),
         removal.copies(snapshot.protocol()),
         (boolean) exact ? RemovalCommand.count(session, snapshot) : null);

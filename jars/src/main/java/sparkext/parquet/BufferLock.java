@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.s3;
+package sparkext.parquet;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;

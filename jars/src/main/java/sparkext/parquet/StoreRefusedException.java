@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.s3;
+package sparkext.parquet;
 
 import java.io.IOException;
 
@@ -9,18 +9,13 @@ public final class StoreRefusedException extends IOException {
 
   private final boolean isForAll;
 
-  StoreRefusedException(String message, Throwable cause, boolean isForAll) {
+  public StoreRefusedException(String message, Throwable cause, boolean isForAll) {
     super(message, cause);
     this.isForAll = isForAll;
   }
 
-  /** Returns the exception for a store whose classes differ from those that ours were built for. */
-  public static StoreRefusedException of(LinkageError unfit) {
-    return new StoreRefusedException(unfit.toString(), unfit, /* isForAll= */ true);
-  }
-
   /** Returns whether the store will refuse every other file as well. */
-  public boolean isForAll() {
+  boolean isForAll() {
     return isForAll;
   }
 }
