@@ -222,8 +222,6 @@ QUERIES = (
     "style",
     [
         byte_order_mark,
-        array_of_actions,
-        single_quotes,
         statistics_as_objects,
         escaped_keys,
         *in_matrix(blank_line),
@@ -246,6 +244,18 @@ def test_table_functions_read_what_delta_reads(table: Table, style: Callable[[Li
 
     assert [finding.check for finding in findings] == []
     assert read == expected
+
+
+@pytest.mark.parametrize("style", [array_of_actions, single_quotes])
+def test_table_functions_refuse_lines_that_no_writer_is_known_to_write(
+    table: Table, style: Callable[[Lines], str]
+) -> None:
+    renamed(table)
+
+    with written(table, 0, style):
+        for query in QUERIES:
+            with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
+                table.spark.sql(query.format(table.name)).collect()
 
 
 @pytest.mark.parametrize("style", [array_of_actions, single_quotes])

@@ -319,7 +319,6 @@ RECORDS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("wire/TableMetadata.java", "TableMetadata"): keys_of(metadata_parts),
     ("wire/Question.java", "TableProtocol"): keys_of(Protocol),
     ("wire/Question.java", "CountedFiles"): keys_of(CountedFiles),
-    ("wire/Question.java", "Count"): keys_of(FileCount),
     ("log/TableLog.java", "TableLog"): keys_of(TableLog, "name"),
     ("log/TableLog.java", "Commit"): keys_of(Commit.of_message),
     ("log/TableLog.java", "Summary"): keys_of(Summary.of_message),

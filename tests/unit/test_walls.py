@@ -80,8 +80,8 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "check": {"common", "delta"},
     "wire": {"common", "delta", "log", "parquet", "process"},
     "stale": {"common", "delta", "log"},
-    "files": {"common", "copy", "delta", "parquet", "s3", "wire"},
-    "removal": {"common", "copy", "delta", "files", "parquet", "wire"},
+    "files": {"common", "copy", "delta", "log", "parquet", "s3", "wire"},
+    "removal": {"common", "copy", "delta", "files", "log", "parquet", "wire"},
     "hook": {"common", "delta", "release", "removal", "stale", "wire"},
     "sql": {"common", "delta", "files", "log", "release", "removal", "wire"},
     "": {"check", "common", "hook", "process", "release", "sql", "stale"},
@@ -93,7 +93,7 @@ FORBIDDEN_IN_JAVA = {
     "s3": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     # Logs of other writers may be invalid for Delta.
-    "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),
+    "log": ("sql.delta.Delta", "sql.delta.Snapshot", "sql.delta.actions", "io.delta", "py4j"),
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
     # This package checks whether Spark and Delta fit, so it imports neither.
     "release": ("import org.apache.spark", "import scala", "py4j"),

@@ -41,7 +41,7 @@ import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
-import sparkext.s3.ObjectStores;
+import sparkext.s3.S3Store;
 
 /** The Spark job that reads footers of data files and copies the files that need a new footer. */
 public final class CopyJob {
@@ -198,7 +198,7 @@ public final class CopyJob {
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
       Storages storages =
-          new Storages(broadcast.value().value(), byStores ? ObjectStores::of : null);
+          new Storages(broadcast.value().value(), byStores ? S3Store::of : null, Storages.SMALL);
       Queue<FileRequest> requests = new ConcurrentLinkedQueue<>(Packed.<FileRequest>unpack(packed));
       List<FileResult> results = new ArrayList<>();
       try {

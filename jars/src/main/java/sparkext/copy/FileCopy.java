@@ -35,14 +35,17 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
     try {
       vector = vector(target);
     } catch (UnreadableFileException unreadable) {
-      String place = request.vector().stored().place();
-      return FileResult.unreadable(request.number(), place, unreadable.getMessage());
+      return new FileResult(
+          request.number(),
+          DataFile.Way.UNREADABLE,
+          /* target= */ null,
+          /* size= */ 0,
+          unreadable.getMessage(),
+          request.vector().place(),
+          /* vector= */ null);
     }
     FileResult result = copied(target);
-    if (request.reason() != null && result.way() != DataFile.Way.UNREADABLE) {
-      return FileResult.toRewrite(request.number(), request.reason());
-    }
-    return result.target() != null && vector != null && request.vector().target() != null
+    return result.target() != null && request.vectorTarget() != null
         ? withVector(result, vector)
         : result;
   }
@@ -54,7 +57,7 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
           request,
           target,
           target == null
-              ? file.look(request.mayBeKept())
+              ? file.look(request.mayBeKept()).rewrittenFor(request.reason())
               : file.copyTo(path(target), request.mayBeKept(), task::killTaskIfInterrupted));
     } catch (TaskKilledException killed) {
       throw killed;
@@ -68,27 +71,26 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
     if (request.vector() == null) {
       return null;
     }
-    StoredVector stored = request.vector().stored();
     try {
-      return stored.read(storages);
+      return request.vector().read(storages);
     } catch (UnreadableFileException unreadable) {
       throw unreadable;
     } catch (IOException failure) {
-      throw new CopyFailedException(stored.file(), target, failure);
+      throw new CopyFailedException(request.vector().file(), target, failure);
     }
   }
 
   /** Writes the copy of the vector. If the write fails, removes the copy of the data file. */
   private FileResult withVector(FileResult result, byte[] vector) throws IOException {
     String target =
-        request.vector().target() + UUID.randomUUID().toString().substring(UUID_PART) + ".bin";
+        request.vectorTarget() + UUID.randomUUID().toString().substring(UUID_PART) + ".bin";
     try {
       StoredVector.write(vector, storages, path(target));
       return result.withVector(target);
     } catch (Throwable failure) {
       remove(List.of(result), storages, failure);
       if (failure instanceof IOException storage) {
-        throw new CopyFailedException(request.vector().stored().file(), target, storage);
+        throw new CopyFailedException(request.vector().file(), target, storage);
       }
       throw failure;
     }

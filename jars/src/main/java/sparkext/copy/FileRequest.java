@@ -18,7 +18,10 @@ import sparkext.parquet.StoredVector;
  * @param mayBeKept whether the file may be kept if it contains no renamed and no dropped column
  * @param reason why Delta must rewrite the file; null if the file may be copied. A file with a
  *     reason has no target.
- * @param vector the deletion vector; null if no file contains a vector of the data file
+ * @param vector the deletion vector, which the task always reads; null if no file contains a vector
+ *     of the data file
+ * @param vectorTarget the start of the URI of the vector's copy, to which the task appends the last
+ *     two parts of a UUID and an ending; null if the vector is not copied
  */
 public record FileRequest(
     int number,
@@ -27,17 +30,9 @@ public record FileRequest(
     String target,
     boolean mayBeKept,
     String reason,
-    Vector vector)
+    StoredVector vector,
+    String vectorTarget)
     implements Serializable {
-  /**
-   * A deletion vector, which the task always reads, and copies if there is a target.
-   *
-   * @param stored the place of the vector
-   * @param target the start of the URI of the vector's copy, to which the task appends the last two
-   *     parts of a UUID and an ending; null if the vector is not copied
-   */
-  public record Vector(StoredVector stored, String target) implements Serializable {}
-
   Path path() {
     return new Path(URI.create(source));
   }
@@ -62,23 +57,15 @@ public record FileRequest(
       String unreadable,
       String vector)
       implements Serializable {
-    /** Returns the result for a file that Delta must rewrite. */
-    public static FileResult toRewrite(int number, String reason) {
-      return new FileResult(number, DataFile.Way.TO_REWRITE, null, 0, reason, null, null);
-    }
-
-    /** Returns the result for a file whose data or deletion vector cannot be read. */
-    static FileResult unreadable(int number, String path, String reason) {
-      return new FileResult(number, DataFile.Way.UNREADABLE, null, 0, reason, path, null);
-    }
-
     static FileResult of(FileRequest request, String target, DataFile.Outcome outcome) {
-      if (outcome.way() == DataFile.Way.UNREADABLE) {
-        return unreadable(request.number(), request.path().toString(), outcome.reason());
-      }
-      String copy = outcome.way() == DataFile.Way.COPIED ? target : null;
       return new FileResult(
-          request.number(), outcome.way(), copy, outcome.length(), outcome.reason(), null, null);
+          request.number(),
+          outcome.way(),
+          outcome.way() == DataFile.Way.COPIED ? target : null,
+          outcome.length(),
+          outcome.reason(),
+          outcome.way() == DataFile.Way.UNREADABLE ? request.path().toString() : null,
+          /* vector= */ null);
     }
 
     /**

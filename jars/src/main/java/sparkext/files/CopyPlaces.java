@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 import sparkext.common.UsageTrackingException;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
-import sparkext.s3.ObjectStores;
+import sparkext.s3.S3Store;
 
 /**
  * Names the copies of one statement, lists them on the storage, and removes copies that no commit
@@ -180,7 +180,7 @@ public final class CopyPlaces {
         () -> {
           try {
             Path table = paths.table();
-            ObjectStores.abortUploads(table.getFileSystem(configuration), table, mark);
+            S3Store.abortUploads(table.getFileSystem(configuration), table, mark);
           } catch (IOException | RuntimeException notListed) {
             LOG.info("Unfinished uploads, if any, are not aborted: {}", notListed.toString());
           }

@@ -3,8 +3,6 @@ package sparkext.files;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.function.BiFunction;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -41,7 +39,7 @@ public record FileJob(SparkSession session, FilePlan plan) {
    * @param description for Spark's web UI
    */
   public List<TaskResult> look(List<AddFile> files, String description) {
-    return run(files, (number, values) -> null, description, CopyProgress.in(context()));
+    return run(files, /* firstNumber= */ null, description, CopyProgress.in(context()));
   }
 
   /**
@@ -53,29 +51,21 @@ public record FileJob(SparkSession session, FilePlan plan) {
    */
   public List<TaskResult> copy(
       List<AddFile> files, int firstNumber, String description, CopyProgress progress) {
-    return run(
-        files,
-        (number, values) -> plan.places().target(firstNumber + number, values),
-        description,
-        progress);
+    return run(files, (Integer) firstNumber, description, progress);
   }
 
   private List<TaskResult> run(
-      List<AddFile> files,
-      BiFunction<Integer, Map<String, String>, String> target,
-      String description,
-      CopyProgress progress) {
+      List<AddFile> files, Integer firstNumber, String description, CopyProgress progress) {
     List<FileRequest> requests = new ArrayList<>();
     List<FilePlan.FileDecision> decisions = new ArrayList<>();
     for (int number = 0; number < files.size(); number++) {
       FilePlan.FileDecision decision = plan.decide(files.get(number));
-      boolean isCopied = decision.reason() == null;
+      String target =
+          firstNumber == null || decision.reason() != null
+              ? null
+              : plan.places().target(firstNumber + number, decision.partitionValues());
       decisions.add(decision);
-      requests.add(
-          plan.request(
-              number,
-              decision,
-              isCopied ? target.apply(number, decision.partitionValues()) : null));
+      requests.add(plan.request(number, decision, target));
     }
     CopyJob job =
         new CopyJob(

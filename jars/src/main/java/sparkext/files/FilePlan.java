@@ -172,8 +172,7 @@ public final class FilePlan {
         target,
         decision.mayBeKept(),
         decision.reason(),
-        stored == null
-            ? null
-            : new FileRequest.Vector(stored, isCopied ? places.vectorTarget(target) : null));
+        stored,
+        isCopied ? places.vectorTarget(target) : null);
   }
 }

@@ -30,7 +30,7 @@ import sparkext.common.UsageTrackingException;
 import sparkext.delta.CommitActions;
 import sparkext.delta.DeltaShims;
 import sparkext.delta.DeltaShims.CommitFile;
-import sparkext.wire.Question.CountedFiles.Count;
+import sparkext.log.TableLog.FileCount;
 
 /**
  * The newest version of a table with its live files, updated by the commits since the version that
@@ -79,12 +79,13 @@ public final class LiveTable {
   }
 
   /** Returns the number and size of files by the checksum, as Delta does, or else by the log. */
-  public static Count count(Snapshot snapshot) {
+  public static FileCount count(Snapshot snapshot) {
     return checksum(snapshot)
         .or(() -> replayed(snapshot).map(LiveTable::count))
         .orElseGet(
             () ->
-                byDelta(snapshot, () -> new Count(snapshot.numOfFiles(), snapshot.sizeInBytes())));
+                byDelta(
+                    snapshot, () -> new FileCount(snapshot.numOfFiles(), snapshot.sizeInBytes())));
   }
 
   /** Returns the files with their statistics, which Delta's {@code filesForScan} omits. */
@@ -229,15 +230,15 @@ public final class LiveTable {
     return checksum(snapshot).map(count(files)::equals).orElse(true);
   }
 
-  private static Optional<Count> checksum(Snapshot snapshot) {
+  private static Optional<FileCount> checksum(Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
     return checksum.isEmpty()
         ? Optional.empty()
-        : Optional.of(new Count(checksum.get().numFiles(), checksum.get().tableSizeBytes()));
+        : Optional.of(new FileCount(checksum.get().numFiles(), checksum.get().tableSizeBytes()));
   }
 
-  private static Count count(Collection<AddFile> files) {
-    return new Count(files.size(), files.stream().mapToLong(AddFile::size).sum());
+  private static FileCount count(Collection<AddFile> files) {
+    return new FileCount(files.size(), files.stream().mapToLong(AddFile::size).sum());
   }
 
   /** Replays the commits; empty if the log has other files, or is too large. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -13,7 +12,6 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import sparkext.parquet.FileColumn;
 import sparkext.parquet.MissingFileException;
 import sparkext.parquet.NotCopyableException;
-import sparkext.parquet.StoredVector;
 import sparkext.parquet.UnreadableFileException;
 
 /** The columns in a data file's footer, or the reason why they cannot be read. */
@@ -46,27 +44,6 @@ record DataFooter(List<FileColumn> columns, String problem) {
       return new DataFooter(null, MISSING);
     } catch (UnreadableFileException | NotCopyableException unreadable) {
       return new DataFooter(null, unreadable.getMessage());
-    }
-  }
-
-  /**
-   * Reads a file of deletion vectors, which contains no columns.
-   *
-   * @param place absolute; null if the log's path is not a URI
-   * @param length of the file; null if the listing of the table's folder lacks it
-   */
-  static DataFooter ofVectors(Configuration configuration, Path place, Long length)
-      throws IOException {
-    if (place == null) {
-      return new DataFooter(null, "its path is not the URI of a file");
-    }
-    try {
-      StoredVector.requireNothingElse(configuration, place, length);
-      return EMPTY;
-    } catch (FileNotFoundException | MissingFileException missing) {
-      return new DataFooter(null, MISSING);
-    } catch (UnreadableFileException broken) {
-      return new DataFooter(null, broken.getMessage());
     }
   }
 

@@ -26,48 +26,39 @@ public record FileGroup(
     String vectorProblem) {
   /** Returns the components that all files of the group share. */
   FileGroup common() {
-    return of("", null, 0, 0);
+    return with("", 0, 0, source, folders, null);
   }
 
   /** Joins two groups of files that are alike. The result has the first example in order. */
   FileGroup plus(FileGroup other) {
     FileGroup first = other.example.compareTo(example) < 0 ? other : this;
-    return of(
-        first.example, first.vector, numFiles + other.numFiles, sizeInBytes + other.sizeInBytes);
+    return with(
+        first.example,
+        numFiles + other.numFiles,
+        sizeInBytes + other.sizeInBytes,
+        source,
+        folders,
+        first.vector);
   }
 
   /** Returns the same group with another table as its source, and other names of folders. */
   FileGroup in(String table, List<String> itsFolders) {
+    return with(example, numFiles, sizeInBytes, table, itsFolders, vector);
+  }
+
+  private FileGroup with(
+      String path, long files, long size, String table, List<String> names, String itsVector) {
     return new FileGroup(
-        example,
-        numFiles,
-        sizeInBytes,
+        path,
+        files,
+        size,
         kind,
         table,
         isHidden,
         isOlder,
         addedUnder,
         partitionColumns,
-        itsFolders,
-        statistics,
-        columns,
-        problem,
-        vector,
-        vectorProblem);
-  }
-
-  private FileGroup of(String path, String itsVector, long files, long size) {
-    return new FileGroup(
-        path,
-        files,
-        size,
-        kind,
-        source,
-        isHidden,
-        isOlder,
-        addedUnder,
-        partitionColumns,
-        folders,
+        names,
         statistics,
         columns,
         problem,

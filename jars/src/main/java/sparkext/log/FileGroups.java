@@ -12,7 +12,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
@@ -147,7 +146,7 @@ record FileGroups(
           : DataFooter.EMPTY;
     }
     if (isVector(row, place)) {
-      return DataFooter.ofVectors(hadoop(), place, row.getAs("length"));
+      return DataFooter.EMPTY; // row numbers only
     }
     return place != null && size != null && !row.<Boolean>getAs("isRead")
         ? DataFooter.NOT_READ
@@ -210,7 +209,7 @@ record FileGroups(
    */
   static final class SourceTables {
     private final Configuration configuration;
-    private final Map<Path, Optional<Path>> tables = new HashMap<>();
+    private final Map<Path, Path> tables = new HashMap<>();
 
     SourceTables(Configuration configuration) {
       this.configuration = configuration;
@@ -220,19 +219,15 @@ record FileGroups(
      * Returns the nearest folder with a log, from a folder upwards; the same folder without one.
      */
     String of(String folder) throws IOException {
-      return nearest(new Path(folder)).map(Path::toString).orElse(folder);
+      Path table = nearest(new Path(folder));
+      return table == null ? folder : table.toString();
     }
 
-    private Optional<Path> nearest(Path folder) throws IOException {
-      if (folder == null) {
-        return Optional.empty();
+    private Path nearest(Path folder) throws IOException {
+      if (folder != null && !tables.containsKey(folder)) {
+        tables.put(folder, hasLog(folder) ? folder : nearest(folder.getParent()));
       }
-      Optional<Path> known = tables.get(folder);
-      if (known == null) {
-        known = hasLog(folder) ? Optional.of(folder) : nearest(folder.getParent());
-        tables.put(folder, known);
-      }
-      return known;
+      return tables.get(folder);
     }
 
     private boolean hasLog(Path folder) throws IOException {

@@ -116,8 +116,4 @@ record LogFile(
   boolean isIn(String aFolder) {
     return folder.equals(aFolder);
   }
-
-  boolean isParquet() {
-    return path.getName().endsWith(".parquet");
-  }
 }

@@ -2,6 +2,7 @@
 package sparkext.log;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -124,9 +125,7 @@ public record LogJson(List<JsonNode> actions, boolean isTruncated, String proble
   /** Adds the actions of a line. Returns why the line cannot be read, or null. */
   private static String add(String line, List<JsonNode> actions) {
     try {
-      for (JsonNode object : CommitLines.objects(line)) {
-        actions.addAll(actions(object));
-      }
+      actions.addAll(actions(CommitLines.JSON.readTree(line)));
       return null;
     } catch (JsonProcessingException broken) {
       return broken.getOriginalMessage();
@@ -136,16 +135,19 @@ public record LogJson(List<JsonNode> actions, boolean isTruncated, String proble
   /**
    * Returns the actions of an object, each as an object whose only key is the kind.
    *
-   * @throws JsonProcessingException an action is no object
+   * @throws JsonProcessingException it is no object, or an action is no object
    */
   static List<JsonNode> actions(JsonNode object) throws JsonProcessingException {
+    if (!object.isObject()) {
+      throw new JsonMappingException(null, "it is not an object");
+    }
     List<JsonNode> actions = new ArrayList<>();
     for (String kind : KINDS) {
       JsonNode action = object.path(kind);
       if (action.isObject()) {
         actions.add(MAPPER.createObjectNode().set(kind, action));
       } else if (!action.isMissingNode() && !action.isNull()) {
-        throw CommitLines.mismatch(kind + " is no object");
+        throw new JsonMappingException(null, kind + " is no object");
       }
     }
     return actions;

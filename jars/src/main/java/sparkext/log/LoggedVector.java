@@ -2,11 +2,10 @@
 package sparkext.log;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.delta.util.Codec;
 import sparkext.parquet.MissingFileException;
 import sparkext.parquet.Storages;
 import sparkext.parquet.StoredVector;
@@ -27,14 +26,6 @@ record LoggedVector(String path, Integer offset, Integer size) {
 
   private static final String RELATIVE = "u";
   private static final String ABSOLUTE = "p";
-
-  /** Source: ZeroMQ, RFC 32, Z85. */
-  private static final String SIGNS =
-      "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
-
-  private static final int SIGNS_OF_BLOCK = 5;
-  private static final int SIGNS_OF_UUID = 20;
-  private static final int BYTES_OF_UUID = 16;
 
   /** Returns the vector of a descriptor; null if a query reads no file for it. */
   static LoggedVector of(Row vector) {
@@ -63,29 +54,16 @@ record LoggedVector(String path, Integer offset, Integer size) {
 
   /** Returns the path of a text with a UUID; other texts are paths already. */
   private static String relative(String text) {
-    int prefix = text.length() - SIGNS_OF_UUID;
-    UUID id = prefix < 0 ? null : uuid(text.substring(prefix));
-    if (id == null) {
+    int prefix = text.length() - Codec.Base85Codec$.MODULE$.ENCODED_UUID_LENGTH();
+    try {
+      String name =
+          "deletion_vector_"
+              + Codec.Base85Codec$.MODULE$.decodeUUID(text.substring(prefix))
+              + ".bin";
+      return prefix == 0 ? name : text.substring(0, prefix) + "/" + name;
+    } catch (IllegalArgumentException | StringIndexOutOfBoundsException noUuid) {
       return text;
     }
-    String name = "deletion_vector_" + id + ".bin";
-    return prefix == 0 ? name : text.substring(0, prefix) + "/" + name;
-  }
-
-  private static UUID uuid(String text) {
-    ByteBuffer bytes = ByteBuffer.allocate(BYTES_OF_UUID);
-    for (int start = 0; start < text.length(); start += SIGNS_OF_BLOCK) {
-      long block = 0;
-      for (int i = 0; i < SIGNS_OF_BLOCK; i++) {
-        int digit = SIGNS.indexOf(text.charAt(start + i));
-        if (digit < 0) {
-          return null;
-        }
-        block = block * SIGNS.length() + digit;
-      }
-      bytes.putInt((int) block);
-    }
-    return new UUID(bytes.getLong(0), bytes.getLong(Long.BYTES));
   }
 
   /**

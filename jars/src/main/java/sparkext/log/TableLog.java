@@ -63,8 +63,12 @@ public record TableLog(
 
   /** A number of files and their size in bytes. */
   public record FileCount(long numFiles, long sizeInBytes) {
-    FileCount plus(LogFile file) {
-      return new FileCount(numFiles + 1, sizeInBytes + file.length());
+    /** The count of no file. */
+    public static final FileCount ZERO = new FileCount(0, 0);
+
+    /** Returns this count with one more file. */
+    public FileCount plus(long size) {
+      return new FileCount(numFiles + 1, sizeInBytes + size);
     }
   }
 

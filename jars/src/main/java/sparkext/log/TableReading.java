@@ -316,8 +316,6 @@ public final class TableReading {
    * whose content is unknown.
    */
   record LogAge(FileCount all, FileCount older, List<String> unknown) {
-    private static final FileCount NONE = new FileCount(0, 0);
-
     static LogAge of(LogFolder log, FileActions actions, long version) {
       Map<String, Long> sidecars = new HashMap<>();
       if (log.files().stream().anyMatch(file -> file.isIn(LogFile.SIDECARS))) {
@@ -328,8 +326,8 @@ public final class TableReading {
                         .sidecars(each)
                         .forEach(path -> sidecars.put(path.getName(), each.version())));
       }
-      FileCount all = NONE;
-      FileCount older = NONE;
+      FileCount all = FileCount.ZERO;
+      FileCount older = FileCount.ZERO;
       List<String> unknown = new ArrayList<>();
       for (LogFile file : log.files()) {
         Long oldest = oldest(file, sidecars);
@@ -338,8 +336,8 @@ public final class TableReading {
         if (file.problem() != null || stays) {
           unknown.add(file.path().toString());
         } else if (oldest != null) {
-          all = all.plus(file);
-          older = oldest <= version ? older.plus(file) : older;
+          all = all.plus(file.length());
+          older = oldest <= version ? older.plus(file.length()) : older;
         }
       }
       return new LogAge(all, older, unknown);

@@ -30,7 +30,14 @@ public final class DataFile {
    * @param length of the copy; of the source if no copy was written
    * @param reason why the file must be rewritten or cannot be read; null otherwise
    */
-  public record Outcome(Way way, long length, String reason) implements Serializable {}
+  public record Outcome(Way way, long length, String reason) implements Serializable {
+    /** Returns that a readable file must be rewritten for a reason; this outcome without one. */
+    public Outcome rewrittenFor(String newReason) {
+      return newReason == null || way == Way.UNREADABLE
+          ? this
+          : new Outcome(Way.TO_REWRITE, length, newReason);
+    }
+  }
 
   private final Storages storages;
   private final Path path;

@@ -30,6 +30,9 @@ public interface RangeStore {
 
   /** A stream that creates its file when the stream is closed. */
   abstract class Upload extends OutputStream {
+    /** Appends a range of the source. */
+    public abstract void copy(long start, long length);
+
     /** Ends the stream without a file. */
     public abstract void abort() throws IOException;
   }

@@ -32,7 +32,8 @@ import org.slf4j.LoggerFactory;
 public final class Storages {
   private static final Logger LOG = LoggerFactory.getLogger(Storages.class);
 
-  private static final long SMALL = 256 << 10;
+  /** The length up to which all of a file is read to read its footer. */
+  public static final long SMALL = 256 << 10;
 
   /** To copy a file of up to 5 MiB, one request reads the file, except from a local disk. */
   private static final int SMALL_FACTOR_ELSEWHERE = 20;
@@ -53,17 +54,11 @@ public final class Storages {
     this(configuration, /* findStore= */ null, SMALL);
   }
 
-  /** Finds storages by a Hadoop configuration, and the stores that copy ranges of files. */
-  public Storages(
-      Configuration configuration, Function<FileSystem, Optional<RangeStore>> findStore) {
-    this(configuration, findStore, SMALL);
-  }
-
   /**
    * Finds storages by a Hadoop configuration.
    *
    * @param findStore null if no store copies ranges of files
-   * @param small the length up to which all of a file is read to read its footer
+   * @param small as {@link #SMALL}
    */
   public Storages(
       Configuration configuration,

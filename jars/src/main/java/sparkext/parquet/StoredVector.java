@@ -7,7 +7,6 @@ import java.io.Serializable;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
 /**
@@ -53,45 +52,6 @@ public record StoredVector(String file, int offset, int size) implements Seriali
       }
       return readRest(source, offset, size);
     }
-  }
-
-  /**
-   * Reads a whole file of vectors.
-   *
-   * @param known the length of the file; null if it is not known
-   * @throws MissingFileException if the file does not exist
-   * @throws UnreadableFileException if the file contains anything else
-   */
-  public static void requireNothingElse(Configuration configuration, Path file, Long known)
-      throws IOException {
-    Storages storages = new Storages(configuration);
-    long length = known == null ? storages.of(file).getFileStatus(file).getLen() : known;
-    if (length < FIRST) {
-      throw notOfVectors();
-    }
-    try (InputFile source = storages.open(file, length)) {
-      byte[] version = new byte[FIRST];
-      source.read(0, version);
-      if (version[0] != VERSION) {
-        throw notOfVectors();
-      }
-      long offset = FIRST;
-      while (offset + FRAME <= length) {
-        int size = readInt(source, offset);
-        if (size < 0 || size > length - offset - FRAME) {
-          break;
-        }
-        readRest(source, offset, size);
-        offset += FRAME + (long) size;
-      }
-      if (offset != length) {
-        throw notOfVectors();
-      }
-    }
-  }
-
-  private static UnreadableFileException notOfVectors() {
-    return new UnreadableFileException("it is not a file of deletion vectors");
   }
 
   private static byte[] readRest(InputFile source, long offset, int size) throws IOException {

@@ -72,8 +72,20 @@ public final class PurgeCommand {
       return partitions;
     }
     RUNNING.put(executor[0], purge.get());
-    purge.get().setGroups(groups(split(all, purge.get(), /* copied= */ true)));
-    return split(all, purge.get(), /* copied= */ false);
+    List<Bin> groups = new ArrayList<>();
+    List<Tuple2<Object, Seq<AddFile>>> left = new ArrayList<>();
+    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(all)) {
+      var values = (scala.collection.immutable.Map<String, String>) partition._1();
+      Map<Boolean, List<AddFile>> files =
+          CollectionConverters.asJava(partition._2()).stream()
+              .collect(Collectors.partitioningBy(purge.get()::isCopied));
+      files.get(true).forEach(file -> groups.add(new Bin(values, scalaList(List.of(file)))));
+      if (!files.get(false).isEmpty()) {
+        left.add(new Tuple2<>(values, scalaList(files.get(false))));
+      }
+    }
+    purge.get().setGroups(groups);
+    return scalaList(left);
   }
 
   /**
@@ -89,22 +101,7 @@ public final class PurgeCommand {
     }
     List<Bin> grouped = new ArrayList<>(CollectionConverters.asJava((Seq<Bin>) bins));
     grouped.addAll(purge.takeGroups());
-    return CollectionConverters.asScala(grouped).toList();
-  }
-
-  /** Returns a group for each of some files. */
-  @SuppressWarnings("unchecked")
-  private static List<Bin> groups(Seq<Tuple2<Object, Seq<AddFile>>> partitions) {
-    List<Bin> groups = new ArrayList<>();
-    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(partitions)) {
-      for (AddFile file : CollectionConverters.asJava(partition._2())) {
-        groups.add(
-            new Bin(
-                (scala.collection.immutable.Map<String, String>) partition._1(),
-                CollectionConverters.asScala(List.of(file)).toList()));
-      }
-    }
-    return groups;
+    return scalaList(grouped);
   }
 
   /**
@@ -118,7 +115,7 @@ public final class PurgeCommand {
     List<AddFile> sources = CollectionConverters.asJava((Seq<AddFile>) files);
     return purge == null || !sources.stream().allMatch(purge::isCopied)
         ? null
-        : CollectionConverters.asScala(purge.actions(sources)).toList();
+        : scalaList(purge.actions(sources));
   }
 
   /** Records that Delta failed to rewrite a group. Delta then commits no file of the batch. */
@@ -178,19 +175,7 @@ public final class PurgeCommand {
     return context.reorg().exists(operation -> operation.getClass() == DeltaPurgeOperation.class);
   }
 
-  /** Returns the files that were copied, or all other files. */
-  private static Seq<Tuple2<Object, Seq<AddFile>>> split(
-      Seq<Tuple2<Object, Seq<AddFile>>> partitions, Purge purge, boolean copied) {
-    List<Tuple2<Object, Seq<AddFile>>> split = new ArrayList<>();
-    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(partitions)) {
-      List<AddFile> files =
-          CollectionConverters.asJava(partition._2()).stream()
-              .filter(file -> purge.isCopied(file) == copied)
-              .toList();
-      if (!files.isEmpty()) {
-        split.add(new Tuple2<>(partition._1(), CollectionConverters.asScala(files).toList()));
-      }
-    }
-    return CollectionConverters.asScala(split).toList();
+  private static <T> scala.collection.immutable.List<T> scalaList(List<T> values) {
+    return CollectionConverters.asScala(values).toList();
   }
 }

@@ -16,11 +16,11 @@ import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
 import sparkext.files.LiveTable;
+import sparkext.log.TableLog.FileCount;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.wire.PlanJson.AllowedRemoval;
 import sparkext.wire.Question.CountedFiles;
-import sparkext.wire.Question.CountedFiles.Count;
 
 /**
  * Replaces the rewrite of Delta's command to remove column mapping by byte copies, or by a
@@ -72,18 +72,18 @@ public final class RemovalCommand {
     }
     FilePlan files = FilePlan.ofRemoval(plan.get(), snapshot, new CopyPlaces(snapshot));
     List<AddFile> live = LiveTable.files(snapshot);
-    Map<DataFile.Way, Count> counts = new EnumMap<>(DataFile.Way.class);
+    Map<DataFile.Way, FileCount> counts = new EnumMap<>(DataFile.Way.class);
     for (FileJob.TaskResult done :
         new FileJob(session, files).look(live, "reads " + live.size() + " footers")) {
       if (done.result().way() == DataFile.Way.UNREADABLE) {
         throw done.unreadable().sneakyThrow();
       }
       long size = done.decision().file().size();
-      counts.merge(done.result().way(), Count.ZERO.plus(size), (all, one) -> all.plus(size));
+      counts.merge(done.result().way(), FileCount.ZERO.plus(size), (all, one) -> all.plus(size));
     }
     return new CountedFiles(
-        counts.getOrDefault(DataFile.Way.KEPT, Count.ZERO),
-        counts.getOrDefault(DataFile.Way.COPIED, Count.ZERO),
-        counts.getOrDefault(DataFile.Way.TO_REWRITE, Count.ZERO));
+        counts.getOrDefault(DataFile.Way.KEPT, FileCount.ZERO),
+        counts.getOrDefault(DataFile.Way.COPIED, FileCount.ZERO),
+        counts.getOrDefault(DataFile.Way.TO_REWRITE, FileCount.ZERO));
   }
 }

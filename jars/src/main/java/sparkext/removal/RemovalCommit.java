@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaErrors;
@@ -123,18 +122,16 @@ final class RemovalCommit {
       boolean isInLog = isInLog(transaction, failure);
       if (!isInLog && CommitActions.isUnread(failure)) {
         // Delta cannot read the winning commit. The next attempt is based on that version.
-        return Optional.of(unread(failure));
+        ConcurrentModificationException conflict =
+            DeltaErrors.concurrentWriteException(Option.empty());
+        conflict.addSuppressed(failure);
+        return Optional.of(conflict);
       }
-      // An interrupted wait of Delta writes nothing later. A storage that fails may write later.
-      mayBeInLog = isInLog || !isInterrupt(failure);
+      // An interrupted wait of Delta writes nothing later. A storage that fails, also by its own
+      // subclass of the exception, may write later.
+      mayBeInLog = isInLog || failure.getClass() != InterruptedException.class;
       throw failure;
     }
-  }
-
-  private static ConcurrentModificationException unread(Throwable failure) {
-    ConcurrentModificationException conflict = DeltaErrors.concurrentWriteException(Option.empty());
-    conflict.addSuppressed(failure);
-    return conflict;
   }
 
   /** Returns whether an attempt that failed may have written its commit. */
@@ -163,7 +160,12 @@ final class RemovalCommit {
     try {
       for (CommitFile commit :
           DeltaShims.commits(log(), firstTried, command.catalogOpt(), /* failOnDataLoss= */ true)) {
-        for (Action action : informationOf(commit.file())) {
+        for (Action action :
+            CommitActions.of(
+                    commit.file().getPath(),
+                    log().newDeltaHadoopConf(),
+                    line -> line.contains("\"commitInfo\""))
+                .actions()) {
           if (action instanceof CommitInfo info && info.txnId().exists(tried::contains)) {
             isEarlierAttempt = !info.txnId().contains(transaction.txnId());
             version = OptionalLong.of(commit.version());
@@ -177,17 +179,6 @@ final class RemovalCommit {
       failure.addSuppressed(unknown);
       throw UsageTrackingException.sneakyThrow(failure);
     }
-  }
-
-  private List<Action> informationOf(FileStatus commit) {
-    return CommitActions.of(
-            commit.getPath(), log().newDeltaHadoopConf(), line -> line.contains("\"commitInfo\""))
-        .actions();
-  }
-
-  /** Returns false for a storage's own exceptions, because the storage may write later. */
-  private static boolean isInterrupt(Throwable failure) {
-    return failure.getClass() == InterruptedException.class;
   }
 
   private DeltaLog log() {

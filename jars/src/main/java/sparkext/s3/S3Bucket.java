@@ -20,8 +20,6 @@ import software.amazon.awssdk.services.s3.model.AbortMultipartUploadRequest;
 import software.amazon.awssdk.services.s3.model.ListMultipartUploadsRequest;
 import software.amazon.awssdk.services.s3.model.MultipartUpload;
 import sparkext.parquet.BufferLock;
-import sparkext.parquet.InputFile;
-import sparkext.parquet.RangeStore;
 import sparkext.parquet.StoreRefusedException;
 
 /**
@@ -30,7 +28,7 @@ import sparkext.parquet.StoreRefusedException;
  *
  * <p>Source: Hadoop 3.4.1 to 3.5.0, S3AFileSystem.java, S3AInternals.java, RequestFactory.java.
  */
-public final class S3Bucket implements RangeStore {
+final class S3Bucket {
   /** Bad request, forbidden, method not allowed, not implemented. */
   private static final Set<Integer> REFUSED_FOR_ALL = Set.of(400, 403, 405, 501);
 
@@ -57,28 +55,12 @@ public final class S3Bucket implements RangeStore {
         : Optional.of(new S3Bucket(files));
   }
 
-  /** Shorter ranges are too short for a part of an upload. */
-  @Override
-  public long leastCopied() {
-    return PartPlan.MIN_PART;
-  }
-
-  @Override
-  public InputFile open(Path path, long size) {
-    return new S3Object(this, path, size);
-  }
-
-  @Override
-  public Upload create(InputFile source, Path target, Runnable checkpoint) {
-    return new S3Upload(this, (S3Object) source, target, checkpoint);
-  }
-
   /**
    * Aborts the uploads of objects below a folder whose names contain a text.
    *
    * @throws IOException if an upload cannot be aborted; all others are aborted
    */
-  public void abortUploads(Path folder, String inName) throws IOException {
+  void abortUploads(Path folder, String inName) throws IOException {
     String below = key(folder).isEmpty() ? "" : key(folder) + "/";
     ListMultipartUploadsRequest.Builder listing =
         requests().newListMultipartUploadsRequestBuilder(below);

@@ -8,6 +8,7 @@ import software.amazon.awssdk.core.ResponseBytes;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 import sparkext.parquet.InputFile;
+import sparkext.parquet.RangeStore;
 import sparkext.parquet.StoreRefusedException;
 
 /** A version of an object: after the first read, other versions are refused. */
@@ -62,7 +63,7 @@ final class S3Object extends InputFile.ReadAhead {
       read(start, bytes);
       target.write(bytes);
     } else {
-      ((S3Upload) target).copy(start, length);
+      ((RangeStore.Upload) target).copy(start, length);
     }
   }
 

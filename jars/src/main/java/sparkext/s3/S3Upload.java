@@ -67,8 +67,8 @@ final class S3Upload extends RangeStore.Upload {
     this.checkpoint = checkpoint;
   }
 
-  /** Appends a range of the source. */
-  void copy(long start, long length) {
+  @Override
+  public void copy(long start, long length) {
     if (length == 0) {
       return;
     }

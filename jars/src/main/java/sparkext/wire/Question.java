@@ -95,7 +95,7 @@ public sealed interface Question {
       TableMetadata table,
       TableProtocol protocol,
       String name,
-      CountedFiles.Count files,
+      FileCount files,
       String removal,
       boolean copies,
       CountedFiles exact)
@@ -109,7 +109,7 @@ public sealed interface Question {
     public TableFacts(
         String name,
         Snapshot snapshot,
-        CountedFiles.Count files,
+        FileCount files,
         String removal,
         boolean copies,
         CountedFiles exact) {
@@ -176,18 +176,7 @@ public sealed interface Question {
   }
 
   /** The files that a removal of column mapping keeps, copies and rewrites, by their footers. */
-  public record CountedFiles(Count kept, Count copied, Count rewritten) {
-    /** A number of files and their size in bytes. */
-    public record Count(long numFiles, long sizeInBytes) {
-      /** The count of no file. */
-      public static final Count ZERO = new Count(0, 0);
-
-      /** Returns this count with one more file. */
-      public Count plus(long size) {
-        return new Count(numFiles + 1, sizeInBytes + size);
-      }
-    }
-  }
+  record CountedFiles(FileCount kept, FileCount copied, FileCount rewritten) {}
 
   /** A table's protocol; its features are null below reader version 3 and writer version 7. */
   record TableProtocol(
