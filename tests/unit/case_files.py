@@ -24,7 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.unit.tables import TRACKED
+from spark_ext.model.metadata import TableMetadata
+from tests.unit.tables import TRACKED, table
 
 CASES = Path(__file__).parent / "cases"
 MODES = ("none", "name", "id")
@@ -63,6 +64,10 @@ def case(text: str) -> dict[str, Any]:
         "expected": {"error": _refusal(expected)} if expected[0].isupper() else _table(expected),
         **{part: None if words == "no table" else _table(words) for part, words in parts},
     }
+
+
+def table_of(text: str) -> TableMetadata:
+    return table(**_table(text))
 
 
 def _refusal(text: str) -> dict[str, Any]:
