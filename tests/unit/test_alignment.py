@@ -17,128 +17,103 @@ from spark_ext.errors import (
 )
 from spark_ext.model.metadata import TableFacts
 from spark_ext.removal.row import SurveyedTable, surveyed
-from spark_ext.tables.goals import Alignment, Begun, Plan, reach
+from spark_ext.tables.goals import Alignment, Begun, reach
 from spark_ext.tables.table import alignment_of
-from tests.unit.tables import protocol, table
+from tests.unit.case_files import table_of
+from tests.unit.tables import TRACKED, protocol
 
-BEGIN = "ALTER TABLE t SET TBLPROPERTIES ('sparkext.columnMapping.aligning' = 'name')"
-REMOVE_MAPPING = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
-DROP = "ALTER TABLE t DROP FEATURE columnMappingUsageTracking"
-TRACK = (
-    "ALTER TABLE t SET TBLPROPERTIES ('delta.feature.columnmappingusagetracking' = 'supported',"
-    " 'delta.columnMapping.mode' = 'name')"
-)
-MAP = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
-END = "ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('sparkext.columnMapping.aligning')"
-OTHERS = ("columnMapping",)
+ALIGNING = "sparkext.columnMapping.aligning"
+STATEMENTS = {
+    "BEGIN": f"ALTER TABLE t SET TBLPROPERTIES ('{ALIGNING}' = 'name')",
+    "BEGIN-ID": f"ALTER TABLE t SET TBLPROPERTIES ('{ALIGNING}' = 'id')",
+    "REMOVE": "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
+    "DROP": "ALTER TABLE t DROP FEATURE columnMappingUsageTracking",
+    "TRACK": "ALTER TABLE t SET TBLPROPERTIES ('delta.feature.columnmappingusagetracking' ="
+    " 'supported', 'delta.columnMapping.mode' = 'name')",
+    "MAP": "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+    "END": f"ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')",
+}
 
 
-def at(
-    mode: str,
-    flag: bool | None,
-    *,
-    column: str = "1 b",
-    aligning: str | None = None,
-    properties: dict[str, str] | None = None,
-    name: str = "a",
-) -> SurveyedTable:
-    text = None if flag is None else str(flag).lower()
-    marked = {} if aligning is None else {"sparkext.columnMapping.aligning": aligning}
-    changed = marked | (properties or {})
-    metadata = table({name: column if mode != "none" else ""}, mode, text, changed)
-    features = protocol(OTHERS) if flag is None else protocol()
-    facts = TableFacts(metadata, features, "t", FileCount(4, 5000), copies=flag is not None)
+def at(text: str) -> SurveyedTable:
+    """Returns the row of a table; `aligning` and `untracked` may come first."""
+    words = text.partition("{")[0].split()
+    metadata = table_of(text.replace("aligning ", "").replace("untracked ", ""))
+    if "aligning" in words:
+        metadata = metadata.with_property(ALIGNING, "name")
+    is_tracked = "untracked" not in words
+    features = protocol(TRACKED if is_tracked else ("columnMapping",))
+    facts = TableFacts(metadata, features, "t", FileCount(4, 5000), copies=is_tracked)
     return replace(surveyed(facts), version=7)
 
 
-MISLED = at("name", True)
-ALIGNED = at("name", False, column="1 a")
+def names_of(statements: Any) -> str:
+    names = {statement: name for name, statement in STATEMENTS.items()}
+    return " ".join(names[statement] for statement in statements)
 
 
-def remaining(where: SurveyedTable, *, to_name_mode: bool = False) -> tuple[str, ...]:
-    return accepted(Alignment(to_name_mode).plan(where)).statements
-
-
-def accepted(plan: Plan) -> Plan:
+def remaining(text: str, *, to_name_mode: bool = False) -> str:
+    plan = Alignment(to_name_mode).plan(at(text))
     if plan.refusal is not None:
         raise plan.refusal
-    return plan
-
-
-def test_tracked_table_is_tracked_again_when_the_flag_is_true() -> None:
-    assert remaining(MISLED) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
-
-
-def test_untracked_table_is_tracked() -> None:
-    assert remaining(at("name", None)) == (BEGIN, REMOVE_MAPPING, TRACK, END)
-
-
-def test_false_flag_is_kept() -> None:
-    assert remaining(at("name", False)) == (BEGIN, REMOVE_MAPPING, MAP, END)
-
-
-def test_table_with_equal_names_is_not_aligned_when_the_flag_is_true() -> None:
-    assert remaining(at("name", True, column="1 a")) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
-
-
-def test_aligned_table_needs_no_statement() -> None:
-    assert ALIGNED.is_aligned
-    assert not MISLED.is_aligned
-    assert not at("none", False).is_aligned
-    assert not at("name", None, column="1 a").is_aligned
-    assert remaining(ALIGNED) == ()
-    assert remaining(at("id", False, column="1 a")) == ()
+    return names_of(plan.statements)
 
 
 @pytest.mark.parametrize(
-    ("where", "expected"),
+    ("table", "expected"),
     [
-        (at("name", True, aligning="name"), (REMOVE_MAPPING, DROP, TRACK, END)),
-        (at("none", True, aligning="name"), (DROP, TRACK, END)),
-        (at("none", None, aligning="name"), (TRACK, END)),
-        (at("none", False, aligning="name"), (MAP, END)),
-        (replace(ALIGNED, aligning="name"), (END,)),
-        (at("none", True, aligning="id"), (DROP, TRACK, END)),
+        ("name true {a: 1 b}", "BEGIN REMOVE DROP TRACK END"),
+        ("name true {a: 1 a}", "BEGIN REMOVE DROP TRACK END"),
+        ("name false {a: 1 b}", "BEGIN REMOVE MAP END"),
+        ("untracked name {a: 1 b}", "BEGIN REMOVE TRACK END"),
+        ("untracked name {a: 1 a}", "BEGIN REMOVE TRACK END"),
+        ("name false {a: 1 a}", ""),
+        ("id false {a: 1 a}", ""),
+        # An alignment that was interrupted continues.
+        ("aligning name true {a: 1 b}", "REMOVE DROP TRACK END"),
+        ("aligning none true {a}", "DROP TRACK END"),
+        ("aligning untracked none {a}", "TRACK END"),
+        ("aligning none false {a}", "MAP END"),
+        ("aligning name false {a: 1 a}", "END"),
+        ("none true {a} {sparkext.columnMapping.aligning: id}", "DROP TRACK END"),
     ],
 )
-def test_statements_continue_from_the_state_of_the_table(
-    where: SurveyedTable, expected: tuple[str, ...]
-) -> None:
-    assert remaining(where) == expected
+def test_statements_continue_from_the_state_of_the_table(table: str, expected: str) -> None:
+    assert remaining(table) == expected
+    assert at(table).is_aligned == (expected in ("", "END"))
 
 
-@pytest.mark.parametrize("flag", [None, False, True])
-def test_unmapped_table_is_refused(flag: bool | None) -> None:
+@pytest.mark.parametrize("table", ["untracked none {a}", "none false {a}", "none true {a}"])
+def test_unmapped_table_is_refused(table: str) -> None:
     with pytest.raises(NotMappedError) as refused:
-        remaining(at("none", flag))
+        remaining(table)
 
     assert refused.value.params == {"table": "t"}
+    assert not at(table).is_aligned
 
 
 def test_mode_id_is_refused_without_to_name_mode() -> None:
-    by_id = at("id", True)
-
     with pytest.raises(ModeIdLostError):
-        remaining(by_id)
+        remaining("id true {a: 1 b}")
 
-    began = BEGIN.replace("'name'", "'id'")
-    assert remaining(by_id, to_name_mode=True) == (began, REMOVE_MAPPING, DROP, TRACK, END)
+    expected = "BEGIN-ID REMOVE DROP TRACK END"
+    assert remaining("id true {a: 1 b}", to_name_mode=True) == expected
 
 
 @pytest.mark.parametrize(
-    ("where", "reasons"),
+    ("table", "reasons"),
     [
-        (at("name", True, name="a b"), "INVALID_COLUMN_NAME (`a b`, blank)"),
-        (at("name", True, name="__is_cdc"), "RESERVED_COLUMN_NAME (__is_cdc, __is_cdc)"),
+        ("name true {a b: 1 b}", "INVALID_COLUMN_NAME (`a b`, blank)"),
+        ("name true {__is_cdc: 1 b}", "RESERVED_COLUMN_NAME (__is_cdc, __is_cdc)"),
         (
-            at("name", None, properties={"delta.enableIcebergCompatV2": "true"}),
+            'untracked name {a: 1 b} {delta.enableIcebergCompatV2: "true"}',
             "OTHER_FEATURE (icebergCompatV2, delta.enableIcebergCompatV2)",
         ),
     ],
 )
-def test_blocked_table_is_refused_with_the_reasons(where: SurveyedTable, reasons: str) -> None:
+def test_blocked_table_is_refused_before_any_statement(table: str, reasons: str) -> None:
     with pytest.raises(CannotAlignNamesError) as refused:
-        remaining(where)
+        run_through(table)
 
     params = refused.value.params
     assert (params["table"], params["reasons"]) == ("t", reasons)
@@ -163,127 +138,92 @@ class Target:
         return False
 
     def counts_since(self, version: int) -> dict[str, FileCount]:
-        assert (self.ran[-1], version) == (REMOVE_MAPPING, self._version - 1)
+        assert (names_of(self.ran[-1:]), version) == ("REMOVE", self._version - 1)
         return {"copied": FileCount(3, 40), "rewritten": FileCount(1, 2)}
 
 
-def run_through(*rows: SurveyedTable) -> tuple[NameAlignment, list[str]]:
+def run_through(*tables: str, version: int = 7) -> tuple[NameAlignment, str]:
+    """Returns the result and the statements of a run; the fourth row has a version."""
+    rows = [replace(at(text), version=version if n == 3 else 7) for n, text in enumerate(tables)]
     target: Any = Target(*rows)
     begun = Begun(target.read())
     result = alignment_of(reach(Alignment(), target, begun), begun)
     assert [each.statement for each in result.done] == target.ran
-    return result, target.ran
+    return result, names_of(target.ran)
 
 
-def test_align_reads_the_table_after_each_statement() -> None:
-    result, ran = run_through(
-        MISLED,
-        at("name", True, aligning="name"),
-        at("none", True, aligning="name"),
-        at("none", None, aligning="name"),
-        replace(ALIGNED, aligning="name"),
-        ALIGNED,
-    )
+UNTRACKED = ("untracked name {a: 1 b}", "aligning untracked name {a: 1 b}")
+MAPPED = "aligning name true {a: 1 b}"
+REMOVED = "aligning none true {a}"
+DROPPED = "aligning untracked none {a}"
+MAPPED_AGAIN = "aligning name true {a: 1 a}"
+ALIGNED = ("aligning name false {a: 1 a}", "name false {a: 1 a}")
 
-    assert ran == [BEGIN, REMOVE_MAPPING, DROP, TRACK, END]
+
+def test_result_has_the_files_of_the_removal() -> None:
+    result, ran = run_through("name true {a: 1 b}", MAPPED, REMOVED, DROPPED, *ALIGNED)
+
+    assert ran == "BEGIN REMOVE DROP TRACK END"
     assert result == NameAlignment("t", True, "name", "COPY", 4, 42, result.done, ())
-    assert (result.copied, result.rewritten, result.kept) == (
-        FileCount(3, 40),
-        FileCount(1, 2),
-        None,
-    )
+    counts = (FileCount(3, 40), FileCount(1, 2), None)
+    assert (result.copied, result.rewritten, result.kept) == counts
 
 
-def test_align_reports_no_files_when_it_continues_after_the_removal() -> None:
-    result, ran = run_through(
-        at("none", False, aligning="name"), replace(ALIGNED, aligning="name"), ALIGNED
-    )
+def test_result_has_no_files_when_the_run_continues_after_the_removal() -> None:
+    result, ran = run_through("aligning none false {a}", *ALIGNED)
 
+    assert ran == "MAP END"
     assert result == NameAlignment("t", True, "name", "NOTHING", 0, 0, result.done, ())
-    assert ran == [MAP, END]
 
 
-def test_align_raises_when_another_writer_undoes_a_step() -> None:
-    again = at("name", True, aligning="name")
+@pytest.mark.parametrize("version", [7, 70])  # others may commit rows in between
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        # The first commit that tracks the table has the flag true.
+        (
+            (*UNTRACKED, DROPPED, MAPPED_AGAIN, REMOVED, DROPPED, *ALIGNED),
+            "BEGIN REMOVE TRACK REMOVE DROP TRACK END",
+        ),
+        ((DROPPED, MAPPED_AGAIN, REMOVED, DROPPED, *ALIGNED), "TRACK REMOVE DROP TRACK END"),
+        # Another call has ended, and has unset the property.
+        (
+            ("name true {a: 1 b}", MAPPED, "none false {a}", "aligning none false {a}", *ALIGNED),
+            "BEGIN REMOVE BEGIN MAP END",
+        ),
+    ],
+)
+def test_run_continues_with_what_remains(
+    tables: tuple[str, ...], expected: str, version: int
+) -> None:
+    result, ran = run_through(*tables, version=version)
 
+    assert (ran, result.aligned) == (expected, True)
+
+
+@pytest.mark.parametrize(
+    ("tables", "statement"),
+    [
+        ((MAPPED, MAPPED), "REMOVE"),
+        ((*UNTRACKED, DROPPED, MAPPED_AGAIN, REMOVED, DROPPED, MAPPED_AGAIN), "REMOVE"),
+        # The property is unset after DROP FEATURE.
+        (("name true {a: 1 b}", MAPPED, REMOVED, "untracked none {a}"), "BEGIN"),
+    ],
+)
+def test_step_that_another_writer_undoes_is_a_conflict(
+    tables: tuple[str, ...], statement: str
+) -> None:
     with pytest.raises(AlignmentConflictError) as refused:
-        run_through(again, again)
+        run_through(*tables)
 
-    assert refused.value.params == {"table": "t", "statement": REMOVE_MAPPING}
-
-
-def test_align_tracks_a_second_time_when_the_first_commit_has_the_flag_true() -> None:
-    first = (at("name", None), at("name", None, aligning="name"), at("none", None, aligning="name"))
-    flagged = at("name", True, column="1 a", aligning="name")
-    again = (flagged, at("none", True, aligning="name"), at("none", None, aligning="name"))
-
-    # Other writers may commit rows between the commit and the next reading.
-    flagged_later = replace(flagged, version=70)
-    for tracked in (flagged, flagged_later):
-        result, ran = run_through(
-            *first, tracked, *again[1:], replace(ALIGNED, aligning="name"), ALIGNED
-        )
-
-        assert ran == [BEGIN, REMOVE_MAPPING, TRACK, REMOVE_MAPPING, DROP, TRACK, END]
-        assert result.aligned
-    with pytest.raises(AlignmentConflictError):
-        run_through(*first, *again, flagged)
-
-
-def test_interrupted_alignment_tracks_a_second_time() -> None:
-    """The call that was interrupted has removed column mapping and dropped the feature."""
-    result, ran = run_through(
-        at("none", None, aligning="name"),
-        at("name", True, column="1 a", aligning="name"),
-        at("none", True, aligning="name"),
-        at("none", None, aligning="name"),
-        replace(ALIGNED, aligning="name"),
-        ALIGNED,
-    )
-
-    assert ran == [TRACK, REMOVE_MAPPING, DROP, TRACK, END]
-    assert result.aligned
-
-
-def test_align_continues_when_another_call_has_ended() -> None:
-    """The other call has unset the property that marks the table."""
-    result, ran = run_through(
-        MISLED,
-        at("name", True, aligning="name"),
-        at("none", False),
-        at("none", False, aligning="name"),
-        replace(ALIGNED, aligning="name"),
-        ALIGNED,
-    )
-
-    assert ran == [BEGIN, REMOVE_MAPPING, BEGIN, MAP, END]
-    assert result.aligned
-
-
-def test_align_raises_when_the_aligning_property_is_unset_after_drop_feature() -> None:
-    with pytest.raises(AlignmentConflictError) as refused:
-        run_through(
-            MISLED,
-            at("name", True, aligning="name"),
-            at("none", True, aligning="name"),
-            at("none", None),
-        )
-
-    assert refused.value.params == {"table": "t", "statement": BEGIN}
-
-
-def test_align_refuses_illegal_names_before_any_statement() -> None:
-    target: Any = Target()
-
-    with pytest.raises(CannotAlignNamesError):
-        reach(Alignment(), target, Begun(at("name", True, name="a b")))
-
-    assert target.ran == []
+    assert refused.value.params == {"table": "t", "statement": STATEMENTS[statement]}
 
 
 def test_plan_has_cost_and_statements() -> None:
-    alignment = alignment_of(Alignment().plan(MISLED), Begun(MISLED))
+    misled = at("name true {a: 1 b}")
 
-    assert alignment == NameAlignment(
-        "t", False, "name", "COPY", 4, 5000, (), (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
-    )
+    alignment = alignment_of(Alignment().plan(misled), Begun(misled))
+
+    names = names_of(alignment.statements)
+    assert names == "BEGIN REMOVE DROP TRACK END"
+    assert alignment == NameAlignment("t", False, "name", "COPY", 4, 5000, (), alignment.statements)

@@ -18,11 +18,11 @@ from spark_ext.auditing.check import MISLEADING, RISK
 from spark_ext.log.actions import Summary, TableLog
 from spark_ext.process.questions import ask
 from spark_ext.tables.inspect import _sql_name
-from tests.unit.audited_logs import cases, log_of
+from tests.unit.logs import audited, log_of
 from tests.unit.tables import struct
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
-CASES = cases()
+CASES = audited()
 TWO = "name false {a: 1 a, b: 2 b}"
 
 

@@ -22,17 +22,14 @@ from spark_ext.log.actions import (
 from spark_ext.log.history import KnownNames, states
 from spark_ext.model.dropped import Asked, CheckedTable, ColumnVerdict, LiveColumn
 from spark_ext.model.metadata import FileCount
-from tests.unit.logs import cleaned_up, log
-from tests.unit.tables import table
+from tests.unit.logs import cleaned_up, log_of
 
-HAD = table({"a": "1 a", "ssn": "2 ssn"}, "name", "false")
-RENAMED = table({"a": "1 a", "tax": "2 ssn"}, "name", "true")
-ONE = table({"a": "1 a"}, "name", "true")
-AGAIN = table({"a": "1 a", "ssn": "3 col-x"}, "name", "true")
-PLAIN = table({"a": "", "ssn": ""})
-
-DROPPED = log(("CREATE TABLE", HAD), ("DROP COLUMNS", ONE), ("ADD COLUMNS", AGAIN), ("SET", AGAIN))
-GONE = log(("CREATE TABLE", HAD), ("DROP COLUMNS", ONE), ("SET", ONE), ("SET", ONE))
+HAD = "name false {a: 1 a, ssn: 2 ssn}"
+RENAMED = "name true {a: 1 a, tax: 2 ssn}"
+ONE = "name true {a: 1 a}"
+AGAIN = "name true {a: 1 a, ssn: 3 col-x}"
+DROPPED = f"{HAD} -> {ONE} -> {AGAIN} -> {AGAIN}"
+GONE = f"{HAD} -> {ONE} -> {ONE} -> {ONE}"
 
 
 def files(*paths: str, kind: str = LIVE, ids: tuple[int | None, ...] = (), **facts: Any) -> Any:
@@ -44,12 +41,14 @@ def files(*paths: str, kind: str = LIVE, ids: tuple[int | None, ...] = (), **fac
 
 
 def verdict(
-    of: TableLog,
+    text: str,
     *groups: FileGroup,
     column: str | None = "ssn",
     checked: CheckedTable | None = None,
+    begins: int = 0,
     **facts: Any,
 ) -> ColumnVerdict:
+    of = cleaned_up(text, begins) if begins else log_of(text)
     known: dict[str, Any] = {
         "moment": Moment(1, 1000),
         "other_tables": (),
@@ -78,11 +77,10 @@ def verdict(
 
 class TestMoment:
     def test_begins_at_the_newest_drop(self) -> None:
-        assert erasure_start(DROPPED, None) == ErasureStart(1, None, 1, 1000)
+        assert erasure_start(log_of(DROPPED), None) == ErasureStart(1, None, 1, 1000)
 
     def test_begins_with_the_log_if_no_drop_is_known(self) -> None:
-        whole = log(("CREATE TABLE", HAD), ("SET", HAD))
-        assert erasure_start(whole, None) == ErasureStart(0, None, -1, 0)
+        assert erasure_start(log_of(f"{HAD} -> {HAD}"), None) == ErasureStart(0, None, -1, 0)
         later = replace(cleaned_up(GONE, 2), commits=())
         assert erasure_start(later, None) == ErasureStart(2, None, 1, 0)
         # The commit at the beginning of the log may have dropped a column.
@@ -90,7 +88,7 @@ class TestMoment:
 
     def test_continues_a_certificate_while_the_log_has_every_version_since(self) -> None:
         known = CheckedTable(None, version=3, moment_version=1, moment_time=5)
-        for of in (GONE, cleaned_up(GONE, 2), cleaned_up(GONE, 3)):
+        for of in (log_of(GONE), cleaned_up(GONE, 2), cleaned_up(GONE, 3)):
             assert erasure_start(of, known) == ErasureStart(4, 3, 1, 5)
 
     @pytest.mark.parametrize(
@@ -98,10 +96,10 @@ class TestMoment:
         [
             (cleaned_up(GONE, 3), CheckedTable(None, 1, 1, 5)),  # version 2 is missing
             (cleaned_up(GONE, 3), CheckedTable(None, 2, 1, 5)),  # version 3 has metadata
-            (GONE, CheckedTable("other", 2, 1, 5)),
-            (GONE, CheckedTable(None, 9, 1, 5)),
-            (GONE, CheckedTable(None, 2)),  # its live files were not clean
-            (GONE, CheckedTable(None, 0, 0, 5)),  # a column was dropped since
+            (log_of(GONE), CheckedTable("other", 2, 1, 5)),
+            (log_of(GONE), CheckedTable(None, 9, 1, 5)),
+            (log_of(GONE), CheckedTable(None, 2)),  # its live files were not clean
+            (log_of(GONE), CheckedTable(None, 0, 0, 5)),  # a column was dropped since
         ],
     )
     def test_begins_anew_otherwise(self, of: TableLog, known: CheckedTable) -> None:
@@ -153,49 +151,45 @@ class TestVerdict:
         assert found.moment_version is None
 
     def test_moment_is_now_if_a_dropped_column_came_after_it(self) -> None:
-        assert verdict(GONE, files("ssn", kind="untracked")).moment_version == GONE.last_version
+        assert verdict(GONE, files("ssn", kind="untracked")).moment_version == 3
 
     @pytest.mark.parametrize(
-        "of",
+        ("of", "begins"),
         [
-            log(("CREATE TABLE", HAD)),
-            log(("CREATE TABLE", HAD), ("RENAME COLUMN", RENAMED)),
-            cleaned_up(log(("CREATE TABLE", HAD), ("RENAME COLUMN", RENAMED)), 1),  # in files
-            log(
-                ("CREATE TABLE", HAD),
-                ("RENAME COLUMN", RENAMED),
-                ("DROP COLUMNS", ONE),
-                ("RESTORE", RENAMED),
-            ),
+            (HAD, 0),
+            (f"{HAD} -> {RENAMED}", 0),
+            (f"{HAD} -> {RENAMED}", 1),  # in files
+            (f"{HAD} -> {RENAMED} -> {ONE} -> [RESTORE] {RENAMED}", 0),
         ],
     )
-    def test_is_live_under_any_name(self, of: TableLog) -> None:
-        assert verdict(of, files("a", "ssn")).verdict == "LIVE"
-        assert verdict(of, files("a", "ssn"), column="a").verdict == "LIVE"
+    def test_is_live_under_any_name(self, of: str, begins: int) -> None:
+        for column in ("ssn", "a"):
+            found = verdict(of, files("a", "ssn"), column=column, begins=begins)
+            assert found.verdict == "LIVE"
 
     def test_is_live_as_an_earlier_certificate_found(self) -> None:
-        of = log(("CREATE TABLE", table({"a": "1 a", "x": "2 y"}, "name", "true")))
+        of = "name true {a: 1 a, x: 2 y}"
         for live in (LiveColumn("ssn", "z", 2), LiveColumn("ssn", "y", None)):
             known = CheckedTable(None, 0, 0, 5, live=(live,))
             assert verdict(of, files("a", "y"), checked=known).verdict == "LIVE"
 
     def test_is_never_had_only_if_the_log_has_every_version(self) -> None:
-        for of, expected in ((GONE, "NEVER_HAD"), (cleaned_up(GONE, 2), "UNKNOWN")):
-            assert verdict(of, column="other").verdict == expected
+        for begins, expected in ((0, "NEVER_HAD"), (2, "UNKNOWN")):
+            assert verdict(GONE, column="other", begins=begins).verdict == expected
         # A file has the column of an earlier version, or one of no version.
         assert verdict(GONE, files("a", "ssn"), column="other").verdict == "NEVER_HAD"
         assert verdict(GONE, files("a", "xyz"), column="other").verdict == "STILL_PRESENT"
-        assert verdict(log(("CREATE TABLE", ONE)), column=None).verdict == "NEVER_HAD"
+        assert verdict(ONE, column=None).verdict == "NEVER_HAD"
 
     def test_is_live_if_restore_brings_a_column_of_an_earlier_certificate_back(self) -> None:
-        of = log(("CREATE TABLE", ONE), ("RESTORE", table({"a": "1 a", "tax": "2 x"}, "name")))
+        of = f"{ONE} -> [RESTORE] name {{a: 1 a, tax: 2 x}}"
         for id, expected in ((2, "LIVE"), (3, "ERASED")):  # else another column has the path
             named = (LiveColumn("tax", "x", id),)
             known = CheckedTable(None, 0, 0, 5, known=True, named=named)
             assert verdict(of, files("a", "x"), checked=known).verdict == expected
 
     def test_clones_may_have_columns_of_another_table(self) -> None:
-        of = log(("CLONE", ONE), ("SET", ONE))
+        of = f"[CLONE] {ONE} -> {ONE}"
         assert verdict(of).verdict == "UNKNOWN"
         assert verdict(of, column=None).verdict == "ERASED"
 
@@ -204,17 +198,16 @@ class TestVerdict:
         assert found.places[0].step == "REWRITE"
 
     def test_stays_unknown_if_a_certificate_knew_nothing(self) -> None:
-        of = cleaned_up(GONE, 3)
         for known, expected in (
             (CheckedTable(None, 3, 1, 5), "UNKNOWN"),
             (CheckedTable(None, 3, 1, 5, known=True), "ERASED"),
             (CheckedTable(None, 3, 1, 5, had=True), "ERASED"),
             (CheckedTable(None, 1, 1, 5, had=True, known=True), "UNKNOWN"),
         ):
-            assert verdict(of, checked=known).verdict == expected
+            assert verdict(GONE, checked=known, begins=3).verdict == expected
 
     def test_is_erased_for_every_dropped_column_if_the_log_begins_later(self) -> None:
-        assert verdict(cleaned_up(GONE, 2), column=None).verdict == "ERASED"
+        assert verdict(GONE, column=None, begins=2).verdict == "ERASED"
 
     def test_steps_wait_for_the_retention_periods(self) -> None:
         found = verdict(GONE, files("a", kind=REMOVED, is_older=True), older_tombstones=1)
@@ -246,13 +239,12 @@ class TestFileColumns:
         ],
     )
     def test_foreign_columns_are_found(self, mode: str, file: FileGroup, foreign: Any) -> None:
-        columns: dict[str, Any] = {
-            "a": "1 a",
-            "s": {"column": "2 s", "struct": {"x": "3 x"}},
-            "l": {"column": "4 l", "array": {"z": "5 z"}},
-            "v": {"column": "6 v", "type": "variant"},
-        }
-        found = states(log(("CREATE TABLE", table(columns, mode, "true"))))
+        found = states(
+            log_of(
+                f"{mode} true {{a: 1 a, s: {{column: 2 s, struct: {{x: 3 x}}}},"
+                " l: {column: 4 l, array: {z: 5 z}}, v: {column: 6 v, type: variant}}"
+            )
+        )
 
         paths = FileColumns(found[-1], KnownNames(found)).foreign(file)
 

@@ -10,6 +10,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -140,23 +141,26 @@ def test_function_gets_the_options_that_are_given_and_no_other(
     assert calls_with == [{"where": ("sales", "main.hr"), "progress": None, **options}]
 
 
-def test_report_folder_is_checked_without_creating_a_file(tmp_path: Path) -> None:
-    assert output_file([".json"], str(tmp_path / "out.json")) == tmp_path / "out.json"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_report_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("out.json", None),
+        ("file/out.json", "Not a directory"),
+        ("folder.json", "Is a directory"),
+    ],
+)
+def test_report_folder_is_checked_without_creating_a_file(
+    tmp_path: Path, name: str, error: str | None
+) -> None:
     (tmp_path / "file").touch()
+    (tmp_path / "folder.json").mkdir()
 
-    with pytest.raises(argparse.ArgumentTypeError, match="Not a directory"):
-        output_file([".json"], str(tmp_path / "file" / "out.json"))
-
-
-def test_report_that_is_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "out.json").mkdir()
-
-    with pytest.raises(argparse.ArgumentTypeError, match="Is a directory"):
-        output_file([".json"], str(tmp_path / "out.json"))
+    if error is None:
+        assert output_file([".json"], str(tmp_path / name)) == tmp_path / name
+    else:
+        with pytest.raises(argparse.ArgumentTypeError, match=error):
+            output_file([".json"], str(tmp_path / name))
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
@@ -188,16 +192,25 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "own_session", lambda *_: nullcontext())
 
 
-def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
-    """Returns the exit code of a run that an error ended, and its written and shown reports."""
+def end_with(
+    error: BaseException | None,
+) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
+    """Returns the exit code of a run, and its written and shown reports.
+
+    A signal arrives while the report is written, or at the end of a call without an error.
+    """
     written: list[LakehouseReport] = []
     shown: list[LakehouseReport] = []
 
     def call(spark: object) -> LakehouseReport:
-        raise error
+        if error is not None:
+            raise error
+        signal.raise_signal(signal.SIGINT)
+        return REPORT
 
     def write(report: LakehouseReport) -> bool:
-        signal.raise_signal(signal.SIGINT)
+        if error is not None:
+            signal.raise_signal(signal.SIGINT)
         written.append(report)
         return True
 
@@ -211,18 +224,27 @@ def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[Lak
 @pytest.mark.parametrize(
     ("error", "code"),
     [
+        (None, 0),
         (RuntimeError("lost"), 1),
         (KeyboardInterrupt(), 130),
         (LakehouseInterrupted(REPORT, signal.SIGTERM), 143),
     ],
-    ids=["lost", "Ctrl-C", "SIGTERM"],
+    ids=["no error", "lost", "Ctrl-C", "SIGTERM"],
 )
-def test_report_of_an_error_is_written_when_a_further_signal_arrives(
-    error: BaseException, code: int
+def test_report_is_written_when_a_further_signal_arrives(
+    error: BaseException | None, code: int
 ) -> None:
-    error.report = REPORT  # type: ignore[attr-defined]
+    if error is not None:
+        error.report = REPORT  # type: ignore[attr-defined]
 
     assert end_with(error) == (code, [REPORT], [REPORT])
+
+
+@pytest.mark.usefixtures("no_session")
+def test_error_without_a_report_ends_the_run() -> None:
+    assert end_with(RuntimeError("no schema")) == (2, [], [])
+    with pytest.raises(KeyboardInterrupt):
+        end_with(KeyboardInterrupt())
 
 
 @pytest.fixture
@@ -239,18 +261,12 @@ def ended_with_report(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     return settings
 
 
-def test_tables_share_the_cluster_in_the_session_of_a_command(
-    ended_with_report: list[dict[str, str]],
+def test_command_has_a_fair_session_and_prints_every_table_for_programs(
+    ended_with_report: list[dict[str, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["untrack", "sales"]) == 1
-
-    assert [each["spark.scheduler.mode"] for each in ended_with_report] == ["FAIR"]
-
-
-@pytest.mark.usefixtures("ended_with_report")
-def test_output_for_programs_has_every_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["untrack", "sales", "--json"]) == 1
 
+    assert [each["spark.scheduler.mode"] for each in ended_with_report] == ["FAIR"]
     names = [json.loads(line)["table"] for line in capsys.readouterr().out.splitlines()[1:]]
     assert names == [each.table for each in REPORT.tables]
 
@@ -279,25 +295,6 @@ def test_report_that_cannot_be_written_has_an_exit_code_and_the_others_are_writt
     assert json.loads(files[1].read_text())["complete"]
 
 
-@pytest.mark.usefixtures("no_session")
-def test_report_is_written_when_a_signal_arrives_at_the_end_of_a_call() -> None:
-    written: list[LakehouseReport] = []
-
-    def call(spark: object) -> LakehouseReport:
-        signal.raise_signal(signal.SIGINT)
-        return REPORT
-
-    def write(report: LakehouseReport) -> bool:
-        written.append(report)
-        return True
-
-    code = session.run(
-        *("track", call), code_of=lambda _: 0, write=write, show=lambda _: None, failed=1
-    )
-
-    assert (code, written) == (0, [REPORT])
-
-
 @pytest.mark.usefixtures("ended_with_report")
 @pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
 def test_call_that_finds_no_table_has_an_exit_code(
@@ -309,13 +306,6 @@ def test_call_that_finds_no_table_has_an_exit_code(
     monkeypatch.setattr(calls, "untrack", nothing)
 
     assert main(["untrack", "sales", *dry_run]) == 1
-
-
-@pytest.mark.usefixtures("no_session")
-def test_error_without_a_report_ends_the_run() -> None:
-    assert end_with(RuntimeError("no schema")) == (2, [], [])
-    with pytest.raises(KeyboardInterrupt):
-        end_with(KeyboardInterrupt())
 
 
 @pytest.mark.usefixtures("no_session")
@@ -374,59 +364,40 @@ def test_file_that_cannot_be_written_is_deleted_and_the_earlier_one_is_kept(
 # Report files.
 
 
-@pytest.mark.parametrize("form", ["html", "json"])
-def test_report_file_has_every_table(tmp_path: Path, form: str) -> None:
-    path = tmp_path / f"out.{form}"
-    path.write_text("an earlier report")
+def test_report_files_have_every_table(tmp_path: Path) -> None:
+    for file in (tmp_path / "out.html", tmp_path / "out.json"):
+        file.write_text("an earlier report")
+        REPORT.write(file)
+        names = re.findall(r"\bsales\.t\d{3}\b", file.read_text())
+        assert [*dict.fromkeys(names)] == [each.table for each in REPORT.tables]
 
-    REPORT.write(path)
-
-    assert sorted(tmp_path.iterdir()) == [path]
-    names = re.findall(r"\bsales\.t\d{3}\b", path.read_text())
-    assert [*dict.fromkeys(names)] == [each.table for each in REPORT.tables]
-
-
-def test_json_report_is_one_document(tmp_path: Path) -> None:
-    REPORT.write(tmp_path / "out.json")
-
-    report = json.loads((tmp_path / "out.json").read_text())
-    assert report["sums"] == [
+    assert len([*tmp_path.iterdir()]) == 2
+    assert json.loads((tmp_path / "out.json").read_text())["sums"] == [
         {"outcome": "BLOCKED", "numTables": MANY, "numFiles": 0, "sizeInBytes": 0}
     ]
-    assert [each["table"] for each in report["tables"]] == [each.table for each in REPORT.tables]
 
 
 # Progress.
 
 
-def progress(*, finished: bool = False) -> LakehouseProgress:
-    return LakehouseProgress(
-        phase="run", tables_done=3, tables=9, seconds=4.0, running=("a\nb",), finished=finished
-    )
+PROGRESS = LakehouseProgress(phase="run", tables_done=3, tables=9, seconds=4.0, running=("a\nb",))
 
 
-def test_progress_for_schedulers_has_an_object_per_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    callback = output.progress("json")
+def shown(how: str, capsys: pytest.CaptureFixture[str], *reports: LakehouseProgress) -> str:
+    callback = output.progress(how)
     assert callback is not None
-
-    callback(progress())
-
+    for report in reports:
+        callback(report)
     out, err = capsys.readouterr()
     assert out == ""
-    (line,) = err.splitlines()
-    assert json.loads(line)["running"] == ["a\nb"]
-    assert json.loads(line)["tablesDone"] == 3
+    return err
 
 
-def test_progress_for_people_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    callback = output.progress("lines")
-    assert callback is not None
-
-    callback(progress())
-
-    assert capsys.readouterr().err == "run: 3 of 9 tables, 4 s, now a\\nb\n"
+def test_progress_is_an_object_or_a_line_per_report(capsys: pytest.CaptureFixture[str]) -> None:
+    (line,) = map(json.loads, shown("json", capsys, PROGRESS).splitlines())
+    assert (line["running"], line["tablesDone"]) == (["a\nb"], 3)
+    assert shown("lines", capsys, PROGRESS) == "run: 3 of 9 tables, 4 s, now a\\nb\n"
+    assert output.progress("none") is None
 
 
 def test_progress_in_a_terminal_replaces_its_line(
@@ -434,16 +405,8 @@ def test_progress_in_a_terminal_replaces_its_line(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "20")
-    callback = output.progress("lines")
-    assert callback is not None
 
-    callback(progress())
-    callback(progress(finished=True))
+    text = shown("lines", capsys, PROGRESS, replace(PROGRESS, finished=True))
 
-    first, last = capsys.readouterr().err.split("\r\x1b[K")[1:]
-    assert first == "run: 3 of 9 tables,"
-    assert last == f"{first}\n"
-
-
-def test_no_progress_means_no_callback() -> None:
-    assert output.progress("none") is None
+    first, last = text.split("\r\x1b[K")[1:]
+    assert (first, last) == ("run: 3 of 9 tables,", f"{first}\n")

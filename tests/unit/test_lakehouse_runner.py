@@ -20,6 +20,7 @@ from pyspark.sql import Row
 
 import spark_ext
 from spark_ext import LakehouseInterrupted, LakehouseProgress, LakehouseReport, SurveyedTable
+from spark_ext.errors import ProgressFailedError
 from spark_ext.tables import find, sql, threads
 from spark_ext.tables.threads import receiving_signals
 from tests.unit.fake_session import (
@@ -158,6 +159,7 @@ every table: ; ; -> DONE, DONE; 2 1
 two stages: until="readers"; ; -> DONE, DONE; 4 2
 rename after the survey: ; ; a_is_renamed -> DONE, DONE; 2 1
 rename and a limit: max_bytes=299; ; a_is_renamed -> NOT_BEGUN BUDGET_OF_BYTES, DONE; 1 0
+no time: max_time=0; ; -> NOT_BEGUN BUDGET_OF_TIME, NOT_BEGUN BUDGET_OF_TIME; 0 0
 full: on_error=1; is_full; -> FAILED OUT_OF_SPACE, NOT_BEGUN BUDGET_OF_ERRORS; 1 0
 full, three tables: include="?", on_error=1; is_full;
     -> FAILED OUT_OF_SPACE, NOT_BEGUN BUDGET_OF_ERRORS, NOT_BEGUN BUDGET_OF_ERRORS; 1 0
@@ -232,6 +234,40 @@ def test_copied_bytes_count_once_and_a_copy_that_is_undone_is_not_made_again(
     session.rows, session.reads = {A.table: COPIED}, a_copy_is_undone
     assert results(remove(session)) == ["FAILED CONFLICT"]
     assert len(session.statements) == 2
+
+
+def test_largest_table_does_not_begin_if_its_bytes_exceed_the_limit(session: FakeSession) -> None:
+    sizes = {"c.db.large": 9, "c.db.small": 1, "c.db.middle": 3}
+    session.rows = {n: replace(COPIED, table=n, size_in_bytes=size) for n, size in sizes.items()}
+
+    report = remove(session, max_bytes=12)
+
+    assert results(report) == ["NOT_BEGUN BUDGET_OF_BYTES", "DONE", "DONE"]
+    assert [text.split()[2] for text in session.statements] == ["c.db.small", "c.db.middle"]
+    assert not report.complete
+
+
+def test_progress_counts_tables_and_bytes(session: FakeSession) -> None:
+    session.rows[A.table] = COPIED
+    seen: list[LakehouseProgress] = []
+
+    remove(session, progress=seen.append)
+
+    survey, run = ([each for each in seen if each.phase == phase] for phase in ("survey", "run"))
+    assert (survey[0].tables_done, survey[0].tables) == (0, 2)
+    assert (run[0].tables_done, run[0].tables, run[0].bytes) == (0, 2, 300)
+    assert (run[-1].tables_done, run[-1].bytes_done, run[-1].finished) == (2, 300, True)
+    assert (run[0].rate, run[0].seconds_left) == (None, None)
+    assert (run[-1].rate or 0) * (run[-1].seconds - survey[-1].seconds) >= 300
+    assert (run[-1].seconds_left, run[-1].running) == (0, ())
+
+
+def test_error_of_progress_has_the_report_and_begins_no_table(session: FakeSession) -> None:
+    with pytest.raises(ProgressFailedError) as raised:
+        remove(session, progress=lambda progress: 1 / progress.tables_done)
+
+    report: LakehouseReport = raised.value.report  # type: ignore[attr-defined]
+    assert ({each.outcome for each in report.tables}, session.statements) == ({"NOT_BEGUN"}, [])
 
 
 def test_cancelled_reading_and_statement_leave_no_version_and_no_error() -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from pyspark.sql import Row
@@ -15,42 +15,40 @@ from spark_ext.model.metadata import Protocol, TableFacts
 from spark_ext.removal.row import surveyed
 from spark_ext.tables.goals import Begun, Plan, Removal, reach
 from spark_ext.tables.sql import Statements
-from tests.unit.tables import table
+from tests.unit.case_files import table_of
 
 REMOVE = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 DROP_MAPPING = "ALTER TABLE t DROP FEATURE columnMapping"
 DROP_TRACKING = "ALTER TABLE t DROP FEATURE columnMappingUsageTracking"
 TRUNCATE = "ALTER TABLE t DROP FEATURE checkpointProtection TRUNCATE HISTORY"
-OURS = ("columnMapping", "columnMappingUsageTracking")
-VECTORS = (3, ("columnMapping", "deletionVectors"))
+TRACKING = "columnMappingUsageTracking"
+VECTORS = ("columnMapping", "deletionVectors")
 
 
 def at(
-    *features: str,
-    mode: str = "none",
-    reader: tuple[int, tuple[str, ...] | None] = (2, None),
-    columns: dict[str, Any] | None = None,
-    properties: dict[str, str] | None = None,
+    text: str, *features: str, reader: tuple[int, tuple[str, ...] | None] = (2, None)
 ) -> SurveyedTable:
-    """Returns a table of four files with these writer features."""
-    names = columns or {"a": "1 a" if mode != "none" else ""}
-    version, reader_features = reader
-    of_reader = None if reader_features is None else frozenset(reader_features)
+    """Returns a table of four files; without features, it has ours."""
+    version, of_reader = reader
+    writers = {*(features or ("columnMapping", TRACKING)), *(of_reader or ())}
     facts = TableFacts(
-        table(names, mode, "false", properties),
-        Protocol(version, 7, of_reader, frozenset({*features, *(reader_features or ())})),
+        table_of(text),
+        Protocol(
+            version, 7, None if of_reader is None else frozenset(of_reader), frozenset(writers)
+        ),
         "t",
         FileCount(4, 5000),
-        copies="columnMappingUsageTracking" in features,
+        copies=TRACKING in writers,
     )
     return surveyed(facts)
 
 
-MAPPED = at(*OURS, mode="name")
-UNMAPPED = at(*OURS)
-READABLE = at("columnMappingUsageTracking", "checkpointProtection", reader=(1, None))
-PROTECTED = at("checkpointProtection", reader=(1, None))
-PLAIN = at(reader=(1, None))
+MAPPED = at("name false {a: 1 a}")
+UNMAPPED = at("none false {a}")
+READABLE = at("none false {a}", TRACKING, "checkpointProtection", reader=(1, None))
+PROTECTED = at("none false {a}", "checkpointProtection", reader=(1, None))
+PLAIN = at("none false {a}", "appendOnly", reader=(1, None))
+WITH_VECTORS = at("none false {a}", reader=(3, VECTORS))
 
 
 class Target:
@@ -82,82 +80,84 @@ def run_through(
     return plan, begun
 
 
-def refused(*rows: SurveyedTable, until: str) -> dict[str, str]:
-    with pytest.raises(CannotRemoveColumnMappingError) as error:
-        run_through(*rows, until=until)
-    assert error.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
-    return error.value.params
-
-
 # Refusals.
 
 
-@pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
 @pytest.mark.parametrize(
     ("state", "reasons", "advice"),
     [
         (
-            at(*OURS, mode="name", columns={"a b": "1 x"}),
+            at("name false {a b: 1 x}"),
             "unmapped: INVALID_COLUMN_NAME (`a b`, blank)",
             "Rename the columns, and call again.",
         ),
         (
-            at(*OURS, mode="name", properties={"delta.enableIcebergCompatV2": "true"}),
+            at('name false {a: 1 a} {delta.enableIcebergCompatV2: "true"}'),
             "unmapped: OTHER_FEATURE (icebergCompatV2, delta.enableIcebergCompatV2)",
             "Set delta.enableIcebergCompatV2 to false, and call again.",
         ),
-        (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT", "VERSION AS OF"),
+        (at("none false {a: 1 x}"), "unmapped: MAPPING_METADATA_LEFT", "VERSION AS OF"),
     ],
 )
-def test_blocked_stage_is_refused_with_its_reasons(
-    state: SurveyedTable, reasons: str, advice: str, until: str
+def test_blocked_stage_is_refused_with_its_reasons_and_advice(
+    state: SurveyedTable, reasons: str, advice: str
 ) -> None:
-    params = refused(state, until=until)
+    for until in ("unmapped", "readers", "writers"):
+        with pytest.raises(CannotRemoveColumnMappingError) as error:
+            run_through(state, until=until)
+        params = error.value.params
+        assert advice in params.pop("advice")
+        assert params == {"table": "t", "stage": until, "reasons": reasons, "done": "none"}
 
-    assert advice in params.pop("advice")
-    assert params == {"table": "t", "stage": until, "reasons": reasons, "done": "none"}
+
+BY_VECTORS = "readers: OTHER_FEATURE (deletionVectors)"
+BY_NAME = "unmapped: INVALID_COLUMN_NAME (`a b`, blank)"
 
 
 @pytest.mark.parametrize(
-    "state", [at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS)]
+    ("rows", "until", "reasons", "done"),
+    [
+        # A later stage is blocked, and no statement runs.
+        (
+            [at("name false {a: 1 a}", reader=(3, VECTORS))],
+            *("writers", f"{BY_VECTORS}; writers: OTHER_FEATURE (deletionVectors)", "none"),
+        ),
+        # Another writer blocks or undoes a stage meanwhile.
+        ([MAPPED, WITH_VECTORS], "readers", BY_VECTORS, REMOVE),
+        ([MAPPED, at("name false {a b: 1 x}")], "unmapped", BY_NAME, REMOVE),
+        ([MAPPED, MAPPED], "unmapped", "unmapped: CONFLICT", REMOVE),
+    ],
 )
-def test_blocked_later_stage_is_refused_before_the_first_statement(state: SurveyedTable) -> None:
-    params = refused(state, until="writers")
+def test_refusal_has_the_reasons_and_the_statements_that_ran(
+    rows: list[SurveyedTable], until: str, reasons: str, done: str
+) -> None:
+    with pytest.raises(CannotRemoveColumnMappingError) as error:
+        run_through(*rows, until=until)
 
-    assert params["reasons"] == (
-        "readers: OTHER_FEATURE (deletionVectors); writers: OTHER_FEATURE (deletionVectors)"
-    )
-    assert params["done"] == "none"
-
-
-def test_blocked_stage_after_the_wanted_stage_is_ignored() -> None:
-    plan, begun = run_through(
-        at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS), until="unmapped"
-    )
-
-    assert begun.statements == [REMOVE]
-    assert (plan.statements, plan.row.readers) == ((), "BLOCKED")
-
-
-def test_stage_is_refused_with_the_statements_that_ran_when_another_writer_blocks_it() -> None:
-    params = refused(MAPPED, at(*OURS, reader=VECTORS), until="readers")
-
-    assert params["reasons"] == "readers: OTHER_FEATURE (deletionVectors)"
-    assert params["done"] == REMOVE
-
-    params = refused(MAPPED, at(*OURS, mode="name", columns={"a b": "1 x"}), until="unmapped")
-
-    assert params["reasons"] == "unmapped: INVALID_COLUMN_NAME (`a b`, blank)"
-    assert params["done"] == REMOVE
-
-
-def test_stage_is_refused_when_another_writer_undoes_it() -> None:
-    params = refused(MAPPED, MAPPED, until="unmapped")
-
-    assert (params["reasons"], params["done"]) == ("unmapped: CONFLICT", REMOVE)
+    assert (error.value.params["reasons"], error.value.params["done"]) == (reasons, done)
 
 
 # Stages.
+
+
+@pytest.mark.parametrize(
+    ("rows", "until", "ran", "left"),
+    [
+        ([PLAIN], "writers", [], []),
+        # A blocked stage after the wanted one is ignored.
+        ([at("name false {a: 1 a}", reader=(3, VECTORS)), WITH_VECTORS], "unmapped", [REMOVE], []),
+        ([READABLE, PROTECTED, PROTECTED], "writers", [DROP_TRACKING, TRUNCATE], [TRUNCATE]),
+        # Another writer tracks the table again while it waits.
+        ([PROTECTED, READABLE, PROTECTED], "writers", [TRUNCATE, DROP_TRACKING], [TRUNCATE]),
+    ],
+)
+def test_statements_run_until_the_stage_is_reached_or_waits(
+    rows: list[SurveyedTable], until: str, ran: list[str], left: list[str]
+) -> None:
+    plan, begun = run_through(*rows, until=until, waits=True)
+
+    assert (begun.statements, list(plan.statements), plan.only_waits) == (ran, left, bool(left))
+    assert [each.waits for each in begun.done] == ["TRUNCATE" in statement for statement in ran]
 
 
 def test_stages_are_reached_in_order() -> None:
@@ -172,26 +172,6 @@ def test_stages_are_reached_in_order() -> None:
     ]
     assert [each.kept is not None for each in begun.done] == [True, False, False, False]
     assert plan.statements == ()
-
-
-def test_waiting_stage_is_returned() -> None:
-    plan, begun = run_through(READABLE, PROTECTED, PROTECTED, until="writers", waits=True)
-
-    assert (plan.statements, plan.only_waits) == ((TRUNCATE,), True)
-    assert [each.waits for each in begun.done] == [False, True]
-
-
-def test_waiting_stage_is_no_conflict_when_another_writer_tracks_the_table_again() -> None:
-    plan, begun = run_through(PROTECTED, READABLE, PROTECTED, until="writers", waits=True)
-
-    assert begun.statements == [TRUNCATE, DROP_TRACKING]
-    assert plan.statements == (TRUNCATE,)
-
-
-def test_unmapped_and_untracked_table_needs_no_statement() -> None:
-    plan, begun = run_through(PLAIN, until="writers")
-
-    assert (plan.statements, begun.done) == ((), [])
 
 
 # Results of statements.
@@ -213,70 +193,50 @@ class Session:
         return [row for row in self._history if row["version"] > version]
 
 
-def row(version: int, operation: str, metrics: dict[str, str] | None = None) -> Row:
+REMOVAL = "REMOVE COLUMN MAPPING"
+COUNTS = {"Kept": FileCount(1, 10), "Copied": FileCount(2, 20), "Rewritten": FileCount(3, 30)}
+COUNTED = {f"num{name}Files": str(count.num_files) for name, count in COUNTS.items()} | {
+    f"num{name}Bytes": str(count.size_in_bytes) for name, count in COUNTS.items()
+}
+
+
+def row(version: int, operation: str = "WRITE", metrics: dict[str, str] | None = None) -> Row:
     return Row(version=version, operation=operation, operationMetrics=metrics)
 
 
-class TestStatement:
-    COUNTED: ClassVar[dict[str, str]] = {
-        "numKeptFiles": "1",
-        "numKeptBytes": "10",
-        "numCopiedFiles": "2",
-        "numCopiedBytes": "20",
-        "numRewrittenFiles": "3",
-        "numRewrittenBytes": "30",
-    }
-    COPY = at(*OURS, mode="name", columns={"a": "1 x"})
-    REMOVED = row(8, "REMOVE COLUMN MAPPING", COUNTED)
+REMOVED = row(8, REMOVAL, COUNTED)
+COPIED = at("name false {a: 1 x}")
 
-    def run(self, session: Session, after: int, before: SurveyedTable) -> StatementResult:
-        """Returns the result of a removal from version 7, after which the table has a version."""
 
-        class Unmapped(Statements):
-            def read(self) -> SurveyedTable:
-                return replace(UNMAPPED, version=after)
+@pytest.mark.parametrize(
+    ("before", "history", "counts"),
+    [
+        (COPIED, [REMOVED], list(COUNTS.values())),
+        (COPIED, [*map(row, range(60, 8, -1)), REMOVED, row(7, REMOVAL)], list(COUNTS.values())),
+        # An earlier removal is not counted.
+        (COPIED, [row(8), row(7, REMOVAL, COUNTED)], [None] * 3),
+        (COPIED, [row(8, REMOVAL)], [None] * 3),
+        (COPIED, [row(8, REMOVAL, {"numOutputBytes": "9", "numRewrittenFiles": "1"})], [None] * 3),
+        # A change of metadata alone reads no history without other commits.
+        (MAPPED, [], [FileCount()] * 3),
+        (MAPPED, [row(9), REMOVED], list(COUNTS.values())),
+    ],
+)
+def test_files_are_counted_from_the_commit_of_the_removal(
+    before: SurveyedTable, history: list[Row], counts: list[FileCount | None]
+) -> None:
+    newest = max([8, *(each["version"] for each in history)])
+    session: Any = Session(*history)
 
-        begun = Begun(replace(before, version=7))
-        reach(Removal(), Unmapped(session, "t", None), begun)  # type: ignore[arg-type]
-        (result,) = begun.done
-        return result
+    class Unmapped(Statements):
+        def read(self) -> SurveyedTable:
+            return replace(UNMAPPED, version=newest)
 
-    def test_files_are_counted_from_the_commit(self) -> None:
-        result = self.run(Session(self.REMOVED), 8, self.COPY)
+    begun = Begun(replace(before, version=7))
+    reach(Removal(), Unmapped(session, "t", None), begun)
 
-        assert (result.version_before, result.version_after) == (7, 8)
-        assert (result.kept, result.copied) == (FileCount(1, 10), FileCount(2, 20))
-        assert result.rewritten == FileCount(3, 30)
-
-    def test_commit_is_found_among_commits_of_other_writers(self) -> None:
-        others = [row(version, "WRITE") for version in range(60, 8, -1)]
-        session = Session(*others, self.REMOVED, row(7, "REMOVE COLUMN MAPPING"))
-
-        assert self.run(session, 60, self.COPY).kept == FileCount(1, 10)
-        assert len(session.statements) == 2
-
-    def test_earlier_removal_is_not_counted(self) -> None:
-        session = Session(row(8, "WRITE"), row(7, "REMOVE COLUMN MAPPING", self.COUNTED))
-
-        result = self.run(session, 8, self.COPY)
-
-        assert (result.kept, result.copied, result.rewritten) == (None, None, None)
-
-    def test_commit_without_counts_reports_none(self) -> None:
-        for metrics in (None, {"numOutputBytes": "9", "numRewrittenFiles": "1"}):
-            session = Session(row(8, "REMOVE COLUMN MAPPING", metrics))
-
-            assert self.run(session, 8, self.COPY).rewritten is None
-
-    def test_metadata_only_removal_reads_no_history_without_other_commits(self) -> None:
-        session = Session()
-
-        result = self.run(session, 8, MAPPED)
-
-        assert session.statements == [REMOVE]
-        assert (result.kept, result.copied, result.rewritten) == (FileCount(),) * 3
-
-    def test_metadata_only_removal_is_counted_from_the_commit_beside_other_commits(self) -> None:
-        session = Session(row(9, "WRITE"), self.REMOVED)
-
-        assert self.run(session, 9, MAPPED).copied == FileCount(2, 20)
+    result: StatementResult
+    (result,) = begun.done
+    assert (result.version_before, result.version_after) == (7, newest)
+    assert [result.kept, result.copied, result.rewritten] == counts
+    assert len(session.statements) == (2 if history else 1)
