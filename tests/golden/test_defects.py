@@ -126,11 +126,3 @@ def _without_order(value: Any) -> Any:
 
 def test_checks_have_a_defect_each() -> None:
     assert {check_of(name) for name in DEFECTS} == {check.name for check in CHECKS}
-
-
-def test_findings_have_version_message_and_remedy(workshop: Workshop) -> None:
-    for path in (workshop.place(name) for name in DEFECTS):
-        for finding in findings(path):
-            assert finding.version is not None
-            assert finding.message.endswith(".")
-            assert finding.remedy.endswith(".")

@@ -16,6 +16,7 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import map_fields, walk
 from spark_ext.process.questions import ask
 from spark_ext.removal.copy_plan import copy_plan, purge_plan
+from tests.unit.case_files import table_of
 from tests.unit.strategies import deep_schemas, tables
 from tests.unit.tables import table, wire, wire_protocol
 
@@ -28,18 +29,15 @@ def column(number: int, name: str, new_name: str, kind: Any = None) -> dict[str,
 
 
 def test_columns_have_their_names_at_every_level() -> None:
-    metadata = table(
-        {
-            "a": "1 col-1",
-            "s": {
-                "column": "2 col-2",
-                "struct": {"x": "3 col-3", "y": {"column": "4 y", "struct": {"z": "5 col-5"}}},
-            },
-            "l": {"column": "6 col-6", "array": {"x": "7 col-7"}},
-            "m": {"column": "8 col-8", "map": {"x": "9 col-9"}},
-        },
-        "name",
+    metadata = table_of(
+        "name {a: 1 col-1, l: {column: 6 col-6, array: {x: 7 col-7}},"
+        " s: {column: 2 col-2, struct: {x: 3 col-3, y: {column: 4 y, struct: {z: 5 col-5}}}},"
+        " m: {column: 8 col-8, map: {x: 9 col-9}}}"
     )
+    inner = [
+        column(3, "col-3", "x"),
+        column(4, "y", "y", {"struct": [column(5, "col-5", "z")]}),
+    ]
 
     assert copy_plan(metadata) == {
         "byId": False,
@@ -48,18 +46,8 @@ def test_columns_have_their_names_at_every_level() -> None:
         "ignored": ["__is_cdc", "_change_type"],
         "columns": [
             column(1, "col-1", "a"),
-            column(
-                2,
-                "col-2",
-                "s",
-                {
-                    "struct": [
-                        column(3, "col-3", "x"),
-                        column(4, "y", "y", {"struct": [column(5, "col-5", "z")]}),
-                    ]
-                },
-            ),
             column(6, "col-6", "l", {"array": {"struct": [column(7, "col-7", "x")]}}),
+            column(2, "col-2", "s", {"struct": inner}),
             column(8, "col-8", "m", {"map": [None, {"struct": [column(9, "col-9", "x")]}]}),
         ],
     }
@@ -106,42 +94,33 @@ def test_plan_keeps_names_exactly(name: str, new_name: str) -> None:
     metadata = table({new_name: f"1 {name}"}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(1, name, new_name)]
-    assert of_the_answer(metadata)["columns"] == [column(1, name, new_name)]
+    assert answer(metadata)["plan"]["columns"] == [column(1, name, new_name)]
 
 
-def test_letter_case_of_names_is_kept() -> None:
-    metadata = table({"A": "1 a", "Ä": "2 ä"}, "name")
+def test_letter_case_is_kept_and_a_name_may_be_the_physical_name_of_another_column() -> None:
+    # Column `b` was renamed from `c` before the present column `c` was added.
+    plan = copy_plan(table_of("name {A: 1 a, Ä: 2 ä, c: 4 col-4, b: 3 c}"))
 
-    assert copy_plan(metadata)["columns"] == [column(1, "a", "A"), column(2, "ä", "Ä")]
-
-
-def test_name_of_a_column_may_be_the_physical_name_of_another_column() -> None:
-    """Column `b` was renamed from `a` before the present column `a` was added."""
-    metadata = table({"a": "3 col-3", "b": "2 a"}, "name")
-
-    assert copy_plan(metadata)["columns"] == [column(3, "col-3", "a"), column(2, "a", "b")]
+    assert [(each["name"], each["newName"]) for each in plan["columns"]] == [
+        *(("a", "A"), ("ä", "Ä"), ("col-4", "c"), ("c", "b")),
+    ]
 
 
 @pytest.mark.parametrize(("mode", "by_id"), [("name", False), ("id", True), ("ID", True)])
 def test_files_are_read_by_field_id_in_mode_id(mode: str, by_id: bool) -> None:
-    plan = copy_plan(table({"a": "1 col-1"}, mode))
+    plan = copy_plan(table_of(f"{{a: 1 col-1}} {{delta.columnMapping.mode: {mode}}}"))
 
-    assert plan["byId"] is by_id
-    assert plan["columns"] == [column(1, "col-1", "a")]
+    assert (plan["byId"], plan["columns"]) == (by_id, [column(1, "col-1", "a")])
 
 
-@pytest.mark.parametrize(
-    ("properties", "kept"),
-    [
-        ({ROW_ID: "_row-id-1"}, ["_row-id-1"]),
-        ({ROW_COMMIT_VERSION: "_row-version-2"}, ["_row-version-2"]),
+def test_plan_keeps_columns_of_row_tracking() -> None:
+    for properties, kept in (
+        ({ROW_ID: "_r"}, ["_r"]),
         ({ROW_COMMIT_VERSION: "_v", ROW_ID: "_r"}, ["_r", "_v"]),
         ({"delta.enableRowTracking": "true"}, []),
-    ],
-    ids=str,
-)
-def test_plan_keeps_columns_of_row_tracking(properties: dict[str, str], kept: list[str]) -> None:
-    assert copy_plan(table({"a": "1 col-1"}, "name", properties=properties))["kept"] == kept
+    ):
+        plan = copy_plan(table({"a": "1 col-1"}, "name", properties=properties))
+        assert plan["kept"] == kept
 
 
 @pytest.mark.parametrize(
@@ -165,40 +144,34 @@ def test_incompletely_mapped_column_is_refused(missing: str, condition: str) -> 
     assert error["parameters"] == {"columnName": "s.x", "mode": "name"}
 
 
-TWINS = {"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-3", "y": "4 col-3"}}}
-TWIN_IDS = {"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-3", "y": "3 col-4"}}}
+TWIN_IDS = "{a: 1 col-1, s: {column: 2 col-2, struct: {x: 3 col-3, y: 3 col-4}}}"
 
 
 @pytest.mark.parametrize(
-    ("columns", "mode", "condition"),
+    ("text", "what"),
     [
-        (TWINS, "name", "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
-        (TWINS, "id", "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
-        ({"a": "1 col-1", "b": "2 COL-1"}, "name", "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
-        (TWIN_IDS, "id", "USAGE_TRACKING_DUPLICATED_COLUMN_ID"),
-        ({"a": "1 col-1", "b": "2 col-1"}, "name", "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
-        ({"a": "1 col-1", "b": "1 col-2"}, "ID", "USAGE_TRACKING_DUPLICATED_COLUMN_ID"),
+        ("name {s: {column: 1 col-2, struct: {x: 2 col-3, y: 3 col-3}}}", "PHYSICAL_NAME"),
+        ("id {s: {column: 1 col-2, struct: {x: 2 col-3, y: 3 col-3}}}", "PHYSICAL_NAME"),
+        ("name {a: 1 col-1, b: 2 COL-1}", "PHYSICAL_NAME"),
+        (f"id {TWIN_IDS}", "COLUMN_ID"),
+        ("{a: 1 col-1, b: 1 col-2} {delta.columnMapping.mode: ID}", "COLUMN_ID"),
     ],
-    ids=str,
 )
-def test_columns_with_the_same_place_in_files_are_refused(
-    columns: Any, mode: str, condition: str
-) -> None:
-    assert refused(table(columns, mode))["condition"] == condition
+def test_columns_with_the_same_place_in_files_are_refused(text: str, what: str) -> None:
+    assert refused(table_of(text))["condition"] == f"USAGE_TRACKING_DUPLICATED_{what}"
 
 
 @pytest.mark.parametrize(
-    ("columns", "mode"),
+    "text",
     [
-        (TWIN_IDS, "name"),
+        f"name {TWIN_IDS}",
         # The columns are in different structs.
-        ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-1"}}}, "name"),
-        ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "1 col-3"}}}, "id"),
+        "name {a: 1 col-1, s: {column: 2 col-2, struct: {x: 3 col-1}}}",
+        "id {a: 1 col-1, s: {column: 2 col-2, struct: {x: 1 col-3}}}",
     ],
-    ids=str,
 )
-def test_columns_with_different_places_in_files_are_planned(columns: Any, mode: str) -> None:
-    assert_planned(table(columns, mode))
+def test_columns_with_different_places_in_files_are_planned(text: str) -> None:
+    assert_planned(table_of(text))
 
 
 def planned(plan: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int, str]]:
@@ -234,11 +207,6 @@ def assert_planned(metadata: TableMetadata) -> None:
     assert json.loads(json.dumps(plan)) == plan
 
 
-@given(tables(("name", "id")))
-def test_plan_has_every_column_once(metadata: TableMetadata) -> None:
-    assert_planned(metadata)
-
-
 @given(deep_schemas())
 def test_plan_has_columns_of_any_depth(schema: Any) -> None:
     numbers = iter(range(1, 10_000))
@@ -248,11 +216,6 @@ def test_plan_has_columns_of_any_depth(schema: Any) -> None:
         return {**field, "metadata": {COLUMN_ID: number, PHYSICAL_NAME: f"col-{number}"}}
 
     assert_planned(table(mode="name").with_schema(map_fields(schema, mapped)))
-
-
-def of_the_answer(metadata: TableMetadata) -> Any:
-    """Returns the plan that the JVM receives."""
-    return answer(metadata)["plan"]
 
 
 def refused(metadata: TableMetadata) -> Any:
@@ -268,8 +231,9 @@ def answer(metadata: TableMetadata) -> Any:
 
 
 @given(tables(("name", "id")))
-def test_answer_contains_the_plan(metadata: TableMetadata) -> None:
-    assert of_the_answer(metadata) == copy_plan(metadata)
+def test_plan_of_the_answer_has_every_column_once(metadata: TableMetadata) -> None:
+    assert_planned(metadata)
+    assert answer(metadata)["plan"] == copy_plan(metadata)
 
 
 @pytest.mark.parametrize(("enabled", "kept"), [("true", ["_rid"]), ("false", [])])

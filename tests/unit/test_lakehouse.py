@@ -175,11 +175,9 @@ def test_table_is_not_read_again_before_a_statement_that_commits_once(
 
 def test_table_waits_only_when_nothing_else_remains() -> None:
     waiting = replace(PLAIN, writers="HISTORY")
-    goal = Removal("writers")
+    rows = [waiting, replace(waiting, readers="METADATA"), PLAIN]
 
-    assert goal.plan(waiting).only_waits
-    assert not goal.plan(replace(waiting, readers="METADATA")).only_waits
-    assert not goal.plan(PLAIN).only_waits
+    assert [Removal("writers").plan(row).only_waits for row in rows] == [True, False, False]
 
 
 def planned(name: str, cost: str, size: int = 0) -> Plan:
@@ -200,15 +198,23 @@ def test_cheapest_tables_begin_first() -> None:
 # Budgets.
 
 
-def test_table_begins_only_while_its_bytes_fit() -> None:
-    budget = Budget(max_bytes=100)
-    large = planned("t", "COPY", 60)
-
-    assert budget.refusal(large, 0) is None
-    budget.begun_bytes += 60
-    assert budget.refusal(large, 0) == BYTES
-    assert budget.refusal(planned("u", "COPY", 40), 0) is None
-    assert budget.refusal(planned("v", "METADATA"), 0) is None
+@pytest.mark.parametrize(
+    ("budget", "cost", "size", "seconds", "refusal"),
+    [
+        (Budget(max_bytes=100), "COPY", 100, 0, None),
+        (Budget(max_bytes=100, begun_bytes=60), "COPY", 40, 0, None),
+        (Budget(max_bytes=100, begun_bytes=60), "COPY", 41, 0, BYTES),
+        (Budget(max_bytes=100, begun_bytes=101), "METADATA", 0, 0, None),
+        (Budget(max_seconds=10), "COPY", 1000, 9.9, None),
+        (Budget(max_seconds=10), "METADATA", 0, 10.0, TIME),
+        (Budget(max_errors=2, errors=1), "METADATA", 0, 0, None),
+        (Budget(max_errors=2, errors=2), "METADATA", 0, 0, ERRORS),
+    ],
+)
+def test_table_begins_while_the_limits_allow_it(
+    budget: Budget, cost: str, size: int, seconds: float, refusal: str | None
+) -> None:
+    assert budget.refusal(planned("t", cost, size), seconds) == refusal
 
 
 @pytest.mark.parametrize(
@@ -228,20 +234,6 @@ def test_alignment_fails_if_another_writer_removes_column_mapping_between_its_st
     result = running.result_with(replace(PLAIN, version=9))
 
     assert (result.outcome, result.reasons) == (outcome, reasons)
-
-
-def test_table_begins_until_the_time_is_over() -> None:
-    budget = Budget(max_seconds=10)
-
-    assert budget.refusal(planned("t", "COPY", 1000), 9.9) is None
-    assert budget.refusal(planned("t", "METADATA"), 10.0) == TIME
-
-
-def test_no_table_begins_after_the_last_allowed_failure() -> None:
-    table = planned("t", "METADATA")
-
-    assert Budget(max_errors=2, errors=1).refusal(table, 0) is None
-    assert Budget(max_errors=2, errors=2).refusal(table, 0) == ERRORS
 
 
 # Options.
@@ -410,8 +402,7 @@ def test_line_of_progress_contains_the_known_values() -> None:
 # Reports.
 
 
-TIME_ZONE = timezone(timedelta(hours=2))
-LATER = datetime(2026, 11, 28, 7, 1, tzinfo=TIME_ZONE)
+LATER = datetime(2026, 11, 28, 7, 1, tzinfo=timezone(timedelta(hours=2)))
 RESULTS = tuple(
     replace(
         without_run(Removal("writers").plan(replace(COPIED, table=f"c.db.{outcome.lower()}"))),
@@ -428,8 +419,57 @@ def test_report_is_complete_when_no_later_call_has_work(result: TableResult) -> 
     report = replace(REPORT, tables=(result,))
 
     assert report.complete == (result.outcome in COMPLETE)
+    assert (report.next_call is None) == ("Next" not in repr(report)) == report.complete
+    assert next(report.as_objects())["nextCall"] == report.next_call
     assert not replace(report, interrupted="SIGINT").complete
     assert not replace(REPORT, tables=()).complete
+
+
+def of(outcome: str, **facts: Any) -> TableResult:
+    return TableResult(table="t", outcome=outcome, **facts)
+
+
+AGAIN = "the same call again"
+REPAIR = "unblock or repair the tables, and then the same call again"
+FROM = "from 2026-11-28 07:01:00+02:00 on"
+WAITING = of("WAITING", come_back=LATER)
+BYTES_REASON: dict[str, Any] = {"reasons": (BYTES,)}
+TOO_LARGE = [of("NOT_BEGUN", size_in_bytes=size, **BYTES_REASON) for size in (900, 501)]
+
+
+@pytest.mark.parametrize(
+    ("tables", "facts", "words"),
+    [
+        (
+            [of("PLANNED"), of("BLOCKED")],
+            *({"dry_run": True}, "the same call without the dry run"),
+        ),
+        ([of("BLOCKED")], {"dry_run": True}, REPAIR),
+        ([of("NOT_BEGUN")], {}, AGAIN),
+        ([of("CANCELLED")], {}, AGAIN),
+        ([of("FAILED"), of("BLOCKED")], {}, AGAIN),
+        ([of("FAILED", error="X", reasons=("UNKNOWN",))], {}, AGAIN),
+        ([of("FAILED", error="USAGE_TRACKING_X")], {}, REPAIR),
+        ([of("GONE")], {}, AGAIN),
+        ([], {"interrupted": "SIGINT"}, AGAIN),
+        ([of("DONE"), WAITING, of("BLOCKED")], {}, f"{AGAIN}, {FROM}"),
+        ([of("WAITING")], {}, AGAIN),
+        ([WAITING, of("FAILED")], {}, f"{AGAIN}, and once more {FROM}"),
+        ([of("BLOCKED"), of("UNREADABLE")], {}, REPAIR),
+        ([], {}, "check the catalog and the names: no table was found. Then the same call again"),
+        # The next call needs more bytes only if no table fitted into this one.
+        (TOO_LARGE, {}, "the same call with a limit of at least 501 bytes"),
+        ([*TOO_LARGE, of("DONE")], {}, AGAIN),
+    ],
+)
+def test_next_call_of_a_report_continues_it(
+    tables: list[TableResult], facts: dict[str, Any], words: str
+) -> None:
+    report = replace(REPORT, tables=tuple(tables), **facts)
+
+    assert report.next_call == words
+    assert repr(report).endswith(f"Next: {words}.")
+    assert f"Next: {words}." in report.html()
 
 
 def test_sums_count_changed_files_or_the_upper_bound() -> None:
@@ -445,9 +485,8 @@ def test_sums_count_changed_files_or_the_upper_bound() -> None:
 
 
 def test_report_has_the_earliest_time_of_the_next_call() -> None:
-    early = replace(RESULTS[4], come_back=LATER)
-    late = replace(RESULTS[4], come_back=LATER + timedelta(hours=1))
-    report = replace(REPORT, tables=(late, RESULTS[0], early))
+    late = replace(WAITING, come_back=LATER + timedelta(hours=1))
+    report = replace(REPORT, tables=(late, RESULTS[0], WAITING))
 
     assert report.come_back == LATER
     assert "come back: 2026-11-28 07:01:00+02:00" in repr(report)

@@ -115,10 +115,8 @@ class TestVersion:
 class TestStages:
     def test_columns_are_found_by_name_and_unknown_columns_are_ignored(self) -> None:
         reason = Row(severity=3, reason="R", name=None, detail="d", link="l")
-        rows = []
-        for name in STAGES:
-            columns = stage_row(name, reasons=[reason], since="v", table="t").asDict()
-            rows.append(Row(**dict(reversed(columns.items()))))
+        whole = [stage_row(name, reasons=[reason], since="v").asDict() for name in STAGES]
+        rows = [Row(**dict(reversed(columns.items()))) for columns in whole]
 
         stages = tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
 
@@ -133,16 +131,6 @@ class TestStages:
 
         with pytest.raises(MalformedMessageError, match="and not"):
             tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
-
-    @pytest.mark.parametrize("missing", sorted(stage_row("unmapped").asDict()))
-    def test_row_is_refused_when_an_older_jar_lacks_a_column(self, missing: str) -> None:
-        whole = [stage_row(name).asDict() for name in STAGES]
-        rows = [Row(**{key: row[key] for key in row if key != missing}) for row in whole]
-
-        with pytest.raises(MalformedMessageError) as refused:
-            tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
-
-        assert missing in refused.value.params["problem"]
 
 
 class TestStatus:
@@ -196,10 +184,8 @@ class TestStatus:
     def test_row_is_refused_when_an_older_jar_lacks_a_column(self, missing: str) -> None:
         row = Row(**{key: value for key, value in self.ROW.items() if key != missing})
 
-        with pytest.raises(MalformedMessageError) as refused:
+        with pytest.raises(MalformedMessageError, match=f"no column {missing}"):
             tracking(Session(column_mapping_status=[row])).status()
-
-        assert missing in refused.value.params["problem"]
 
     def test_repr_runs_no_query(self) -> None:
         session = Session(column_mapping_status=[Row(**self.ROW)])
@@ -241,29 +227,23 @@ class TestFailingStatement:
                 raise self.failure
             return answered
 
-    def remove_mapping(self, session: Session) -> RemovalStages:
-        return tracking(session).remove_column_mapping(until="readers", progress=None)
-
     @pytest.mark.parametrize("condition", [None, "OTHER"])
     def test_error_is_raised_unchanged(self, condition: str | None) -> None:
         session = self.Session(condition)
 
         with pytest.raises((Py4JJavaError, AnalysisException)) as refused:
-            self.remove_mapping(session)
+            tracking(session).remove_column_mapping(until="readers", progress=None)
 
         assert refused.value is session.failure
 
-    def test_statement_that_waits_for_the_retention_period_is_not_an_error(self) -> None:
-        stages = self.remove_mapping(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
-
-        assert not stages[0].reached
-
-    def test_retention_period_is_an_error_of_an_alignment(self) -> None:
+    def test_statement_of_a_removal_may_wait_for_the_retention_period(self) -> None:
         session = self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD")
 
-        with pytest.raises(AnalysisException) as refused:
-            Statements(session, "t", None).run("ALTER")  # type: ignore[arg-type]
+        stages = tracking(session).remove_column_mapping(until="readers", progress=None)
 
+        assert not stages[0].reached
+        with pytest.raises(AnalysisException) as refused:  # of an alignment
+            Statements(session, "t", None).run("ALTER")  # type: ignore[arg-type]
         assert refused.value is session.failure
 
 
@@ -289,26 +269,6 @@ class TestName:
         assert session.statements[-1].startswith("ALTER TABLE `as` . `sql` DROP FEATURE ")
 
 
-class TestSessionWithoutExtension:
-    @pytest.mark.parametrize("ask", [UsageTracking.forName, UsageTracking.forPath])
-    def test_missing_extension_is_reported(self, ask: Any) -> None:
-        session = Refusing("UNRESOLVABLE_TABLE_VALUED_FUNCTION")
-
-        with pytest.raises(SessionWithoutExtensionError) as refused:
-            ask(session, "t")
-
-        assert refused.value.params == {"function": "column_mapping_named_table"}
-        assert refused.value.__cause__ is session.refusal
-
-    def test_other_refusals_are_raised_unchanged(self) -> None:
-        session = Refusing("TABLE_OR_VIEW_NOT_FOUND")
-
-        with pytest.raises(AnalysisException) as refused:
-            tracking(session)
-
-        assert refused.value is session.refusal
-
-
 class Refusing:
     """Refuses every query."""
 
@@ -317,3 +277,18 @@ class Refusing:
 
     def sql(self, _: str) -> Answer:
         raise self.refusal
+
+
+class TestSessionWithoutExtension:
+    def test_missing_extension_is_reported_and_other_refusals_are_raised_unchanged(self) -> None:
+        session: Any = Refusing("UNRESOLVABLE_TABLE_VALUED_FUNCTION")
+        for ask in (UsageTracking.forName, UsageTracking.forPath):
+            with pytest.raises(SessionWithoutExtensionError) as refused:
+                ask(session, "t")
+            assert refused.value.params == {"function": "column_mapping_named_table"}
+            assert refused.value.__cause__ is session.refusal
+
+        other = Refusing("TABLE_OR_VIEW_NOT_FOUND")
+        with pytest.raises(AnalysisException) as unchanged:
+            tracking(other)
+        assert unchanged.value is other.refusal
