@@ -52,20 +52,6 @@ def defect(make: Defect) -> Defect:
     return make
 
 
-def on_copy(kind: str) -> Callable[[Callable[[Path], None]], None]:
-    """Registers a defect that is made in a copy of a sound table."""
-
-    def register(break_it: Callable[[Path], None]) -> None:
-        def make(workshop: Workshop, name: str) -> Path:
-            table = workshop.copy(kind, name)
-            break_it(table)
-            return table
-
-        DEFECTS[break_it.__name__] = make
-
-    return register
-
-
 # Defects that engines make.
 
 
@@ -133,160 +119,30 @@ def dropped_column_shown(workshop: Workshop, name: str) -> Path:
     return path
 
 
-# Defects by deleted or damaged files.
+# Edits of a copy of a sound table.
 
 
-@on_copy("tracked")
-def file_missing(table: Path) -> None:
-    data_files(table)[0].unlink()
-
-
-@on_copy("tracked")
-def file_unreadable(table: Path) -> None:
-    cut(data_files(table)[0])
-
-
-@on_copy("vectors")
-def file_missing__vector(table: Path) -> None:
-    vector_files(table)[0].unlink()
-
-
-@on_copy("vectors")
-def file_unreadable__vector_cut(table: Path) -> None:
-    cut(vector_files(table)[0])
-
-
-@on_copy("vectors")
-def file_unreadable__vector_changed(table: Path) -> None:
-    change_last_byte(vector_files(table)[0])
-
-
-@on_copy("vectors")
-def file_unreadable__vector_of_another_length(table: Path) -> None:
-    def lengthen(add: Json) -> None:
-        if add.get("deletionVector"):
-            add["deletionVector"]["sizeInBytes"] += 1
-
-    edit_adds(table, lengthen)
-
-
-@on_copy("tracked")
-def log_without_start(table: Path) -> None:
-    (table / "_delta_log" / f"{0:020}.json").unlink()
-
-
-@on_copy("checkpointed")
-def log_without_commits(table: Path) -> None:
-    for file in (table / "_delta_log").glob("[0-9]*.json"):
-        file.unlink()
-
-
-@on_copy("tracked")
-def commit_truncated(table: Path) -> None:
-    truncate_commit(table, 1)
-
-
-@on_copy("tracked")
-def commit_truncated__first_commit(table: Path) -> None:
-    truncate_commit(table, 0)
-
-
-@on_copy("checkpointed")
-def last_checkpoint_missing(table: Path) -> None:
-    for file in checkpoints(table):
-        file.unlink()
-
-
-# Defects by edited data files and actions.
-
-
-@on_copy("tracked")
-def file_columns__logical_name(table: Path) -> None:
-    rewrite(table, lambda rows: rows.append_column("A b", rows.column(0)))
-
-
-@on_copy("by_id")
-def file_unreadable__no_field_ids(table: Path) -> None:
-    bare = [pa.field("a", pa.int32())]
-    rewrite(table, lambda rows: pa.table([rows.column(0)], schema=pa.schema(bare)))
-
-
-@on_copy("unmapped")
-def partition_values(table: Path) -> None:
-    def rename(add: Json) -> None:
-        add["partitionValues"] = {"col-p": add["partitionValues"]["p"]}
-
-    edit_adds(table, rename)
-
-
-@on_copy("unmapped")
-def partition_folders(table: Path) -> None:
+def rename_partition_folder(table: Path) -> None:
     (table / "p=x").rename(table / "q=x")
-
-    def move(add: Json) -> None:
-        add["path"] = add["path"].replace("p=x", "q=x")
-
-    edit_adds(table, move)
+    edit_adds(table, lambda add: add.update(path=add["path"].replace("p=x", "q=x")))
 
 
-@on_copy("unmapped")
-def statistics_names(table: Path) -> None:
-    def rename(add: Json) -> None:
-        add["stats"] = json.dumps({"numRecords": 1, "minValues": {"col-a": 1}})
-
-    edit_adds(table, rename)
+def lengthen_vector(add: Json) -> None:
+    if add.get("deletionVector"):
+        add["deletionVector"]["sizeInBytes"] += 1
 
 
-@on_copy("structs")
-def statistics_names__as_structs(table: Path) -> None:
-    rename_statistics(table, "a", "col-a")
+def delete(*files: Path) -> None:
+    for file in files:
+        file.unlink()
 
 
-# Defects by commits of a writer without the rules.
+def log_file(table: Path, pattern: str) -> list[Path]:
+    return sorted((table / "_delta_log").glob(pattern))
 
 
-@on_copy("tracked")
-def unreadable_schema(table: Path) -> None:
-    commit_metadata(table, lambda metadata: metadata.update(schemaString="{}"))
-
-
-@on_copy("tracked")
-def unknown_mode(table: Path) -> None:
-    commit_properties(table, mode="nome")
-
-
-@on_copy("dropped")
-def flag_turned_back(table: Path) -> None:
-    commit_properties(table, hasDroppedOrRenamed="false")
-
-
-@on_copy("tracked")
-def drop_without_flag(table: Path) -> None:
-    commit_columns(table, lambda columns: columns.pop())
-
-
-@on_copy("tracked")
-def drop_without_flag__rename(table: Path) -> None:
-    commit_columns(table, lambda columns: columns[-1].update(name="C"))
-
-
-@on_copy("tracked")
-def flag_started_false(table: Path) -> None:
-    commit_protocol(table, writerFeatures=["columnMapping", "invariants", "appendOnly"])
-    commit_protocol(
-        table,
-        writerFeatures=["columnMapping", "invariants", "appendOnly", "columnMappingUsageTracking"],
-    )
-
-
-@on_copy("tracked")
-def feature_without_flag(table: Path) -> None:
-    commit_properties(table, hasDroppedOrRenamed=None)
-
-
-@on_copy("tracked")
-def flag_not_boolean(table: Path) -> None:
-    commit_properties(table, hasDroppedOrRenamed="maybe")
+def without_field_ids(rows: pa.Table) -> pa.Table:
+    return pa.table([rows.column(0)], schema=pa.schema([pa.field("a", pa.int32())]))
 
 
 def add_column(table: Path, id: int, physical_name: str) -> None:
@@ -299,58 +155,109 @@ def add_column(table: Path, id: int, physical_name: str) -> None:
     commit_metadata(table, add)
 
 
-@on_copy("dropped")
-def uuid_missing(table: Path) -> None:
-    add_column(table, 4, "e")
+def track_again(table: Path) -> None:
+    features = ["columnMapping", "invariants", "appendOnly"]
+    commit_protocol(table, writerFeatures=features)
+    commit_protocol(table, writerFeatures=[*features, "columnMappingUsageTracking"])
 
 
-@on_copy("dropped")
-def id_used_again(table: Path) -> None:
-    add_column(table, 3, "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10")
-
-
-@on_copy("dropped")
-def physical_name_used_again(table: Path) -> None:
+def use_dropped_name(table: Path) -> None:
     # The name of the column that was dropped last, which is a UUID.
     name = TableLog(table, TableLog(table).version - 1).fields["d"].physical_name
     assert name is not None
     add_column(table, 4, name)
 
 
-@on_copy("tracked")
-def column_without_mapping(table: Path) -> None:
-    commit_columns(table, lambda columns: columns.append({**column("e", 4, "e"), "metadata": {}}))
+def map_by_name(metadata: Json) -> None:
+    def assign(columns: list[Json]) -> None:
+        for id, field in enumerate(columns, 1):
+            field["metadata"] = column(field["name"], id, field["name"])["metadata"]
+
+    change_columns(metadata, assign)
+    change_properties(metadata, mode="name", maxColumnId="2")
 
 
-@on_copy("dropped")
-def max_column_id_decreased(table: Path) -> None:
-    commit_properties(table, maxColumnId="2")
-
-
-@on_copy("tracked")
-def max_column_id_too_small(table: Path) -> None:
-    commit_properties(table, maxColumnId=None)
-
-
-@on_copy("unmapped")
-def protocol_too_low(table: Path) -> None:
-    def map_by_name(metadata: Json) -> None:
-        def assign(columns: list[Json]) -> None:
-            for id, field in enumerate(columns, 1):
-                field["metadata"] = column(field["name"], id, field["name"])["metadata"]
-
-        change_columns(metadata, assign)
-        change_properties(metadata, mode="name", maxColumnId="2")
-
-    commit_metadata(table, map_by_name)
-
-
-@on_copy("checkpointed")
-def checkpoint_differs(table: Path) -> None:
+def forget_feature(row: Json) -> None:
     # Older releases of delta-rs omitted unknown features.
-    def forget(row: Json) -> None:
-        if row["protocol"] is not None:
-            row["protocol"]["writerFeatures"] = ["columnMapping"]
+    if row["protocol"] is not None:
+        row["protocol"]["writerFeatures"] = ["columnMapping"]
 
-    rewrite_checkpoint(table, forget)
+
+def without_feature(table: Path) -> None:
+    rewrite_checkpoint(table, forget_feature)
     forget_checksums(table)
+
+
+STATISTICS = json.dumps({"numRecords": 1, "minValues": {"col-a": 1}})
+WITHOUT_MAPPING = {**column("e", 4, "e"), "metadata": {}}
+UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
+
+EDITS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "file_missing": ("tracked", lambda t: delete(data_files(t)[0])),
+    "file_unreadable": ("tracked", lambda t: cut(data_files(t)[0])),
+    "file_missing__vector": ("vectors", lambda t: delete(vector_files(t)[0])),
+    "file_unreadable__vector_cut": ("vectors", lambda t: cut(vector_files(t)[0])),
+    "file_unreadable__vector_changed": ("vectors", lambda t: change_last_byte(vector_files(t)[0])),
+    "file_unreadable__vector_of_another_length": (
+        "vectors",
+        lambda t: edit_adds(t, lengthen_vector),
+    ),
+    "log_without_start": ("tracked", lambda t: delete(*log_file(t, f"{0:020}.json"))),
+    "log_without_commits": ("checkpointed", lambda t: delete(*log_file(t, "[0-9]*.json"))),
+    "commit_truncated": ("tracked", lambda t: truncate_commit(t, 1)),
+    "commit_truncated__first_commit": ("tracked", lambda t: truncate_commit(t, 0)),
+    "last_checkpoint_missing": ("checkpointed", lambda t: delete(*checkpoints(t))),
+    "file_columns__logical_name": (
+        "tracked",
+        lambda t: rewrite(t, lambda rows: rows.append_column("A b", rows.column(0))),
+    ),
+    "file_unreadable__no_field_ids": ("by_id", lambda t: rewrite(t, without_field_ids)),
+    "partition_values": (
+        "unmapped",
+        lambda t: edit_adds(t, lambda add: add.update(partitionValues={"col-p": "x"})),
+    ),
+    "partition_folders": ("unmapped", rename_partition_folder),
+    "statistics_names": (
+        "unmapped",
+        lambda t: edit_adds(t, lambda add: add.update(stats=STATISTICS)),
+    ),
+    "statistics_names__as_structs": ("structs", lambda t: rename_statistics(t, "a", "col-a")),
+    # Commits of a writer without the rules.
+    "unreadable_schema": (
+        "tracked",
+        lambda t: commit_metadata(t, lambda metadata: metadata.update(schemaString="{}")),
+    ),
+    "unknown_mode": ("tracked", lambda t: commit_properties(t, mode="nome")),
+    "flag_turned_back": ("dropped", lambda t: commit_properties(t, hasDroppedOrRenamed="false")),
+    "drop_without_flag": ("tracked", lambda t: commit_columns(t, lambda columns: columns.pop())),
+    "drop_without_flag__rename": (
+        "tracked",
+        lambda t: commit_columns(t, lambda columns: columns[-1].update(name="C")),
+    ),
+    "flag_started_false": ("tracked", track_again),
+    "feature_without_flag": ("tracked", lambda t: commit_properties(t, hasDroppedOrRenamed=None)),
+    "flag_not_boolean": ("tracked", lambda t: commit_properties(t, hasDroppedOrRenamed="maybe")),
+    "uuid_missing": ("dropped", lambda t: add_column(t, 4, "e")),
+    "id_used_again": ("dropped", lambda t: add_column(t, 3, UUID)),
+    "physical_name_used_again": ("dropped", use_dropped_name),
+    "column_without_mapping": (
+        "tracked",
+        lambda t: commit_columns(t, lambda columns: columns.append(WITHOUT_MAPPING)),
+    ),
+    "max_column_id_decreased": ("dropped", lambda t: commit_properties(t, maxColumnId="2")),
+    "max_column_id_too_small": ("tracked", lambda t: commit_properties(t, maxColumnId=None)),
+    "protocol_too_low": ("unmapped", lambda t: commit_metadata(t, map_by_name)),
+    "checkpoint_differs": ("checkpointed", without_feature),
+}
+
+
+def edited(kind: str, edit: Callable[[Path], object]) -> Defect:
+    def make(workshop: Workshop, name: str) -> Path:
+        table = workshop.copy(kind, name)
+        edit(table)
+        return table
+
+    return make
+
+
+DEFECTS |= {name: edited(kind, edit) for name, (kind, edit) in EDITS.items()}

@@ -18,12 +18,12 @@ from tests.support.audited import findings
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs, refusal
 from tests.support.pages import commands
 from tests.support.prepared import made_once
-from tests.support.session_conf import session_conf
 from tests.support.table_log import FLAG
 
 pytestmark = pytest.mark.without("auto-compact")
 
 NO_FLAG = pytest.mark.broken_table("feature_without_flag", "file_missing")
+BOTH = [(3, "file_missing"), (3, "feature_without_flag")]
 COLUMNS = ["version", "check", "column", "file", "message", "remedy", "severity"]
 
 
@@ -68,7 +68,7 @@ def test_sql_and_python_return_the_same_findings_worst_first(
         result = spark_ext.audit(spark, broken.path)
 
     assert frame.columns == COLUMNS
-    assert found(result.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
+    assert found(result.findings) == BOTH
     assert [Finding(**row.asDict()) for row in frame.collect()] == list(result.findings)
     assert result.findings == findings(broken.path)
 
@@ -91,7 +91,7 @@ def test_sample_limits_the_footers_read(spark: SparkSession, broken: Table) -> N
     all_of_them = spark_ext.audit(spark, broken.name, sample=2, progress=None)
 
     assert found(none.findings) == [(3, "feature_without_flag")]
-    assert found(all_of_them.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
+    assert found(all_of_them.findings) == BOTH
 
 
 def test_negative_sample_is_refused(spark: SparkSession, table: Table) -> None:
@@ -109,9 +109,8 @@ def bytes_read(spark: SparkSession) -> int:
     return int(statistics.get("file").getLong("bytesRead"))
 
 
-@pytest.mark.parametrize("adaptive", ["true", "false"])
 def test_sampled_audit_reads_the_log_as_often_as_a_whole_audit(
-    spark: SparkSession, table: Table, adaptive: str
+    spark: SparkSession, table: Table
 ) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
@@ -119,10 +118,9 @@ def test_sampled_audit_reads_the_log_as_often_as_a_whole_audit(
     table.log.append_foreign({"txn": {"appId": "x" * size, "version": 1}})
 
     read = [0]
-    with session_conf(spark, {"spark.sql.adaptive.enabled": adaptive}):
-        for sample in (None, None, 1):
-            spark_ext.audit(spark, table.path, sample=sample, progress=None)
-            read.append(bytes_read(spark))
+    for sample in (None, None, 1):
+        spark_ext.audit(spark, table.path, sample=sample, progress=None)
+        read.append(bytes_read(spark))
 
     # In the first audit, Delta also loads the table.
     whole, sampled = read[2] - read[1], read[3] - read[2]
@@ -141,9 +139,7 @@ def test_audit_is_refused_when_there_is_no_table(spark: SparkSession, tmp_path: 
 
 @pytest.mark.broken_table("log_without_start")
 def test_missing_commit_in_the_middle_is_found(spark: SparkSession, table: Table) -> None:
-    table.create_tracked("a INT")
-    table.insert("(1)")
-    table.insert("(2)")
+    of_two_files(table)
     log_file(table, 1).unlink()
 
     result = spark_ext.audit(spark, table.path, progress=None)
@@ -169,9 +165,7 @@ def test_checkpoint_without_commits_is_audited_and_delta_needs_its_commit(
     with pytest.raises(Py4JJavaError, match="Could not find any delta files"):
         table.selected()
     log_file(table, 2).write_text(commits[log_file(table, 2)])  # as the audit says
-    forget_logs(spark)
-    assert table.selected() == [(1,), (2,)]
-    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
+    assert_sound(table, [(1,), (2,)])
 
 
 def test_truncated_commit_is_found_and_the_rest_is_audited(
@@ -179,50 +173,46 @@ def test_truncated_commit_is_found_and_the_rest_is_audited(
 ) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
-    table.insert("(2)")
-    newest = log_file(table, 2)
+    newest = log_file(table, 1)
     newest.write_text(newest.read_text().rstrip("\n")[:-9])
-    (table.path / "_delta_log" / f"{2:020}.crc").unlink()
+    (table.path / "_delta_log" / f"{1:020}.crc").unlink()
     forget_logs(spark)
 
     result = spark_ext.audit(spark, table.path, progress=None)
 
-    assert found(result.findings) == [(2, "commit_truncated")]
+    assert found(result.findings) == [(1, "commit_truncated")]
     assert result.findings[0].file == newest.name
     with pytest.raises(Py4JJavaError, match=newest.name):
         table.selected()
     newest.unlink()  # as the audit says
-    forget_logs(spark)
-    assert table.selected() == [(1,)]
-    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
+    assert_sound(table, [])
 
 
-@NO_FLAG
-def test_audit_ignores_reserved_keywords_of_the_session(
-    spark: SparkSession, broken: Table, conf: Any
-) -> None:
-    conf("spark.sql.ansi.enforceReservedKeywords", "true")
-
-    result = spark_ext.audit(spark, broken.path, progress=None)
-
-    assert found(result.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
-    assert len(spark_ext.survey(spark, str(broken.path), progress=None).tables) == 1
+def assert_sound(table: Table, rows: list[tuple[int]]) -> None:
+    forget_logs(table.spark)
+    assert table.selected() == rows
+    assert spark_ext.audit(table.spark, table.path, progress=None).findings == ()
 
 
 @NO_FLAG
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("spark.sql.sources.useV1SourceList", ""), ("spark.sql.columnNameOfCorruptRecord", "add")],
+    [
+        ("spark.sql.ansi.enforceReservedKeywords", "true"),
+        ("spark.sql.sources.useV1SourceList", ""),
+        ("spark.sql.columnNameOfCorruptRecord", "add"),
+    ],
 )
-def test_audit_ignores_reader_settings_of_the_session(
+def test_audit_and_survey_ignore_settings_of_the_session(
     spark: SparkSession, broken: Table, conf: Any, key: str, value: str
 ) -> None:
     conf(key, value)
 
     result = spark_ext.audit(spark, broken.path, progress=None)
 
-    assert found(result.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
+    assert found(result.findings) == BOTH
+    assert spark_ext.survey(spark, str(broken.path), progress=None).tables[0].error is None
 
 
 @pytest.mark.every_variant
@@ -311,24 +301,21 @@ def log_file(table: Table, version: int) -> Path:
 
 
 @NO_FLAG
-def test_command_prints_the_remedies(broken: Table, capsys: Any) -> None:
-    assert main(["audit", str(broken.path)]) == 1
-
-    out = capsys.readouterr().out
-    assert out.startswith(f"{broken.path}: 2 findings (2 damage), worst first\n")
-    assert out.count("What to do: ") == 2
-
-
-@NO_FLAG
-def test_command_prints_one_json_object_per_finding(
+def test_command_prints_findings_and_remedies(
     broken: Table, named_table: Table, capsys: Any
 ) -> None:
     named_table.create_tracked()
 
-    code = main(["audit", "named", broken.name, "--sample", "0", "--json"])
+    assert main(["audit", str(broken.path)]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith(f"{broken.path}: 2 findings (2 damage), worst first\n")
+    assert out.count("What to do: ") == 2
 
-    (line,) = capsys.readouterr().out.splitlines()
-    assert code == 1
+    # The tables after a missing one are audited too.
+    assert main(["audit", "nothing", "named", broken.name, "--sample", "0", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert "DELTA_MISSING_DELTA_TABLE" in printed.err
+    (line,) = printed.out.splitlines()
     assert list(json.loads(line)) == ["table", *COLUMNS]
     assert json.loads(line)["table"] == broken.name
 
@@ -342,13 +329,6 @@ def test_commands_of_the_page_run(named_table: Table, capsys: Any) -> None:
     assert set(capsys.readouterr().out.splitlines()) == {"named: no findings", ""}
 
 
-def test_exit_code_is_0_when_table_is_sound(named_table: Table, capsys: Any) -> None:
-    named_table.create_tracked()
-
-    assert main(["audit", "named"]) == 0
-    assert capsys.readouterr().out == "named: no findings\n\n"
-
-
 def test_exit_code_is_1_for_a_risk_when_strict(table: Table, capsys: Any) -> None:
     """The table obeys the protocol: a new column has the former name of a renamed column."""
     table.create_tracked("a INT, b INT")
@@ -358,20 +338,6 @@ def test_exit_code_is_1_for_a_risk_when_strict(table: Table, capsys: Any) -> Non
     path = str(table.path)
 
     assert main(["audit", path]) == 0
+    assert f"{path}: 1 finding (1 risk)" in capsys.readouterr().out.splitlines()
     assert main(["audit", path, "--json"]) == 0
     assert main(["audit", path, "--strict"]) == 1
-
-    assert f"{path}: 1 finding (1 risk)" in capsys.readouterr().out.splitlines()
-    (risk,) = spark_ext.audit(table.spark, path, progress=None).findings
-    assert (risk.check, risk.severity) == ("misleading_name", "risk")
-
-
-@NO_FLAG
-def test_exit_code_is_2_when_a_table_is_missing_and_the_rest_is_audited(
-    broken: Table, capsys: Any
-) -> None:
-    assert main(["audit", "nothing", str(broken.path), "--json"]) == 2
-
-    printed = capsys.readouterr()
-    assert "DELTA_MISSING_DELTA_TABLE" in printed.err
-    assert len(printed.out.splitlines()) == 2

@@ -16,9 +16,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import Certificate, UsageTracking
+from spark_ext import UsageTracking
 from spark_ext.__main__ import main
-from spark_ext.errors import NotACertificateError
 from tests.integration.erasures import (
     GONE,
     MARKER,
@@ -33,7 +32,7 @@ from tests.integration.erasures import (
     verdict,
 )
 from tests.integration.held_bytes import holders
-from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table, refusal
+from tests.support.delta_table import ID_MODE, NAME_MODE, TRACKED, Table
 from tests.support.pages import commands
 from tests.support.releases import PURGES
 from tests.support.session_conf import session_conf
@@ -302,6 +301,7 @@ def test_orphans_of_aborted_writers_are_found_whatever_their_age(table: Table) -
 
 def test_files_that_cannot_be_read_are_unknown(table: Table) -> None:
     top_level(table)
+    assert verdict(table, column="other") == "NEVER_HAD"
     erase(table)
     (table.path / "notes.txt").write_text("x")
     found = found_in(table)
@@ -324,15 +324,6 @@ def test_files_that_cannot_be_read_are_unknown(table: Table) -> None:
     (table.path / live).with_name(f".{Path(live).name}.crc").unlink(missing_ok=True)
     assert verdict(table) == "UNKNOWN"
     (table.path / live).write_bytes(content)
-
-
-def test_a_column_that_no_version_had(table: Table) -> None:
-    top_level(table)
-
-    assert verdict(table, column="other") == "NEVER_HAD"
-    table.cut_log(table.log.version)
-    # Readers begin at the checkpoint: nothing shows whether a column of the name was dropped.
-    assert verdict(table, column="other") == "STILL_PRESENT"
 
 
 def test_files_with_columns_that_no_version_has_are_no_proof(table: Table) -> None:
@@ -455,16 +446,6 @@ def test_commands_of_the_page_run(named_table: Table, tmp_path: Path) -> None:
     assert codes == [0] * len(codes) != []
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", '{"certificate": "x"}', '{"certificate": 1, "format": 2}']
-)
-def test_other_files_are_no_certificates(table: Table, tmp_path: Path, text: str) -> None:
-    file = tmp_path / "c.json"
-    file.write_text(text)
-    with pytest.raises(NotACertificateError):
-        certificate(table.create_tracked("a INT"), certificate=file)
-
-
 def test_tables_that_cannot_be_read_have_their_error(
     table: Table, named_table: Table, spark: SparkSession
 ) -> None:
@@ -480,14 +461,6 @@ def test_tables_that_cannot_be_read_have_their_error(
     )
 
     commit.write_text(text)
-    assert isinstance(found, Certificate)
     assert found.verdicts == {"UNREADABLE": 1, "NEVER_HAD": 1}
     (broken,) = [each for each in found.tables if each.found is None]
     assert broken.error == "USAGE_TRACKING_UNREADABLE_LOG"
-    with pytest.raises(TypeError):
-        spark_ext.dropped_columns(spark, table.path, apply=True)  # type: ignore[call-arg]
-    for name in ("", "`a"):
-        with pytest.raises(ValueError, match="Cannot find columns"):
-            spark_ext.dropped_columns(spark, table.path, column=name)
-    with refusal("SCHEMA_NOT_FOUND"):
-        spark_ext.dropped_columns(spark, "no_such_place", progress=None)

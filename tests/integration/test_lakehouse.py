@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests one call for many tables of all kinds: outcomes, goals, names, progress and reports."""
+"""Tests one call for many tables of all kinds: outcomes, waiting and reports."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import LakehouseProgress, LakehouseReport
-from spark_ext.errors import ProgressFailedError
+from spark_ext import LakehouseReport, TableResult
 from tests.integration.lakehouse_tables import (
     ROWS,
     at,
@@ -29,7 +26,6 @@ from tests.integration.lakehouse_tables import (
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
 from tests.support.session_conf import SetConf
 from tests.support.sessions import warehouse_of
-from tests.support.table_log import TableLog
 
 pytestmark = [
     pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
@@ -73,16 +69,22 @@ def schema(spark: SparkSession) -> Iterator[dict[str, Table]]:
     spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
+def by_name(report: LakehouseReport) -> dict[str, TableResult]:
+    return {each.table.split(".")[-1]: each for each in report.tables}
+
+
 def test_removal_of_a_schema_reaches_every_table_that_can(
     spark: SparkSession, schema: dict[str, Table]
 ) -> None:
-    versions = {name: table.log.version for name, table in schema.items()}
-    plan = quiet(spark_ext.remove_column_mapping, spark, SCHEMA, dry_run=True)
-    assert {name: table.log.version for name, table in schema.items()} == versions
+    before = {name: table.log for name, table in schema.items()}
+    planned = by_name(quiet(spark_ext.remove_column_mapping, spark, SCHEMA, dry_run=True))
+    assert {name: table.log.version for name, table in schema.items()} == {
+        name: log.version for name, log in before.items()
+    }
 
     report = quiet(spark_ext.remove_column_mapping, spark, SCHEMA)
 
-    found = {each.table.split(".")[-1]: each for each in report.tables}
+    found = by_name(report)
     assert {name: each.outcome for name, each in found.items()} == {
         "`1d`": "ALREADY_DONE",
         "blocked": "BLOCKED",
@@ -92,80 +94,32 @@ def test_removal_of_a_schema_reaches_every_table_that_can(
         "untracked": "DONE",
         "vectors": "DONE",
     }
-    planned = {each.table.split(".")[-1]: each for each in plan.tables}
-    for name, each in found.items():
-        table, log = schema[name], schema[name].log
-        assert planned[name].outcome == ("PLANNED" if each.outcome == "DONE" else each.outcome)
-        if name == "broken":
-            assert each.error == planned[name].error == "INVALID_JSON_DATA_TYPE"
-            continue
-        assert (each.version_before, table.log.version) == (versions[name], log.version)
-        assert is_unmapped(log) == (each.outcome in ("DONE", "ALREADY_DONE"))
-        if each.outcome != "DONE":
-            assert log.version == versions[name]
-            continue
-        assert each.version_after == log.version == versions[name] + 1
-        assert each.after is not None
-        assert (each.after.mode, each.after.unmapped) == ("none", "NOTHING")
-        assert each.kept is not None
-        assert each.copied is not None
-        assert each.rewritten is not None
-        copied = [action["add"] for action in log.commits[-1] if "add" in action]
-        assert len(copied) == each.copied.num_files == (name in ("renamed", "untracked"))
-        assert [done.statement for done in each.statements] == [
-            f"ALTER TABLE {each.statements[0].statement.split()[2]} SET TBLPROPERTIES"
-            " ('delta.columnMapping.mode' = 'none')"
-        ]
-        if name != "vectors":
-            assert table.selected() == ROWS
+    assert found["broken"].error == planned["broken"].error == "INVALID_JSON_DATA_TYPE"
     assert found["blocked"].reasons == ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",)
     assert "RENAME COLUMN" in str(found["blocked"].unblocking)
-    sums = {each.outcome: each for each in report.sums}
-    sizes = [
-        sum(schema[name].log.at(versions[name]).live_files.values())
-        for name in ("renamed", "untracked")
-    ]
-    assert (sums["DONE"].num_tables, sums["DONE"].num_files) == (4, 2)
-    assert sums["DONE"].size_in_bytes == sum(sizes)
+    for name, each in found.items():
+        is_done, log = each.outcome == "DONE", schema[name].log
+        assert planned[name].outcome == ("PLANNED" if is_done else each.outcome)
+        assert log.version == before[name].version + is_done
+        if is_done:
+            assert (each.version_before, each.version_after) == (before[name].version, log.version)
+            assert each.after is not None
+            assert (each.after.mode, is_unmapped(log)) == ("none", True)
+            copied = [action["add"] for action in log.commits[-1] if "add" in action]
+            assert each.copied is not None
+            assert len(copied) == each.copied.num_files == (name in ("renamed", "untracked"))
+            assert schema[name].selected() == (ROWS if name != "vectors" else [])
+    (sums,) = [each for each in report.sums if each.outcome == "DONE"]
+    sizes = [sum(before[name].live_files.values()) for name in ("renamed", "untracked")]
+    assert (sums.num_tables, sums.num_files, sums.size_in_bytes) == (4, 2, sum(sizes))
     assert not report.complete
 
-    again = quiet(spark_ext.remove_column_mapping, spark, SCHEMA, until="readers")
-    found = {each.table.split(".")[-1]: each for each in again.tables}
-    assert found["vectors"].outcome == "BLOCKED"
-    assert "DROP FEATURE deletionVectors" in str(found["vectors"].unblocking)
+    again = by_name(quiet(spark_ext.remove_column_mapping, spark, SCHEMA, until="readers"))
+    assert again["vectors"].outcome == "BLOCKED"
+    assert "DROP FEATURE deletionVectors" in str(again["vectors"].unblocking)
     for name in ("free", "renamed", "untracked"):
-        assert found[name].outcome == "DONE"
+        assert again[name].outcome == "DONE"
         assert schema[name].log.protocol["minReaderVersion"] == 1
-
-
-def test_patterns_and_the_predicate_choose_tables(
-    spark: SparkSession, schema: dict[str, Table]
-) -> None:
-    report = quiet(
-        spark_ext.track,
-        spark,
-        SCHEMA,
-        include=["*E*", "1d"],
-        exclude="spark_catalog.lakehouse.B*",
-        only=lambda row: row.table != "spark_catalog.lakehouse.renamed",
-        dry_run=True,
-    )
-
-    # Catalogs list their tables in different orders.
-    assert {each.table.split(".")[-1] for each in report.tables} == {
-        *("`1d`", "free", "untracked", "vectors"),
-    }
-
-
-def test_call_of_an_unknown_schema_raises_before_any_table(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    table = free(at(spark, tmp_path, "t"))
-
-    with table.no_commit(), pytest.raises(AnalysisException) as raised:
-        quiet(spark_ext.remove_column_mapping, spark, table.path, "no_such_schema")
-
-    assert raised.value.getCondition() == "SCHEMA_NOT_FOUND"
 
 
 def test_table_with_two_names_runs_once(
@@ -186,41 +140,7 @@ def test_table_with_two_names_runs_once(
     assert operations(table).count("REMOVE COLUMN MAPPING") == 1
 
 
-# Other goals.
-
-
-def test_align_names_of_many_tables(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [free(at(spark, tmp_path, "aligned")), free(at(spark, tmp_path, "renamed"))]
-    tables.append(plain(at(spark, tmp_path, "plain")))
-    tables.append(at(spark, tmp_path, "id").create("a INT", "'delta.columnMapping.mode' = 'id'"))
-    tables[1].alter("RENAME COLUMN a TO c")
-    paths = [table.path for table in tables]
-
-    report = quiet(spark_ext.align_names, spark, *paths)
-    again = quiet(spark_ext.align_names, spark, *paths[:3])
-
-    assert outcomes(report) == ["ALREADY_DONE", "DONE", "ALREADY_DONE", "BLOCKED"]
-    assert "to_name_mode=True" in str(report.tables[3].unblocking)
-    log = tables[1].log
-    assert (log.flag, log.configuration["delta.columnMapping.mode"]) == ("false", "name")
-    assert all(path.split(".")[-1] == name for path, name in log.physical_names.items())
-    assert tables[1].selected() == ROWS
-    assert outcomes(again) == ["ALREADY_DONE"] * 3
-    assert again.complete
-
-
-def test_tables_are_tracked_and_untracked(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [free(at(spark, tmp_path, "free")), untracked(at(spark, tmp_path, "untracked"))]
-    paths = [table.path for table in tables]
-
-    report = quiet(spark_ext.track, spark, *paths)
-    tracked = [table.log.is_tracked for table in tables]
-    back = quiet(spark_ext.untrack, spark, *paths)
-
-    assert (outcomes(report), tracked) == (["ALREADY_DONE", "DONE"], [True, True])
-    assert outcomes(back) == ["DONE", "DONE"]
-    assert [table.log.is_tracked for table in tables] == [False, False]
-    assert [table.log.flag for table in tables] == [None, None]
+# Waiting.
 
 
 def test_writers_wait_for_the_retention_period_and_finish_later(
@@ -266,23 +186,7 @@ def test_readers_wait_when_delta_does_not_drop_features_fast(
     assert "columnMapping" in table.log.writer_features
 
 
-def test_variable_in_a_path_is_not_substituted(spark: SparkSession, tmp_path: Path) -> None:
-    made = free(at(spark, tmp_path, "made"))
-    plain(at(spark, tmp_path, "t1"))
-    path = tmp_path / "t${lake.x}"
-    shutil.move(made.path, path)
-    spark.conf.set("lake.x", "1")
-    try:
-        report = quiet(spark_ext.remove_column_mapping, spark, path, until="writers")
-    finally:
-        spark.conf.unset("lake.x")
-
-    assert outcomes(report) == ["WAITING"], report.text()
-    assert report.come_back is not None
-    assert is_unmapped(TableLog(path))
-
-
-# Reports and progress.
+# Reports.
 
 
 def test_report_is_a_frame_with_a_fixed_schema(spark: SparkSession, tmp_path: Path) -> None:
@@ -300,34 +204,3 @@ def test_report_is_a_frame_with_a_fixed_schema(spark: SparkSession, tmp_path: Pa
     assert dict(frame.dtypes)["comeBack"] == "timestamp"
     empty = LakehouseReport("g", (), ()).to_df(spark)
     assert empty.schema == frame.schema
-
-
-def test_progress_counts_tables_and_bytes(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [untracked(at(spark, tmp_path, "t")), free(at(spark, tmp_path, "u"))]
-    size = sum(tables[0].log.live_files.values())
-    seen: list[LakehouseProgress] = []
-
-    spark_ext.remove_column_mapping(spark, *(each.path for each in tables), progress=seen.append)
-
-    survey, run = ([each for each in seen if each.phase == phase] for phase in ("survey", "run"))
-    assert (survey[0].tables_done, survey[0].tables) == (0, 2)
-    assert (run[0].tables_done, run[0].tables, run[0].bytes) == (0, 2, size)
-    assert (run[-1].tables_done, run[-1].bytes_done, run[-1].finished) == (2, size, True)
-    assert (survey[-1].tables_done, survey[-1].finished) == (2, True)
-    assert (run[0].rate, run[0].seconds_left) == (None, None)
-    assert (run[-1].rate or 0) * (run[-1].seconds - survey[-1].seconds) >= size
-    assert run[-1].seconds_left == 0
-    assert run[-1].running == ()
-
-
-def test_error_of_progress_contains_the_report(spark: SparkSession, tmp_path: Path) -> None:
-    table = free(at(spark, tmp_path, "t"))
-
-    def fail(progress: LakehouseProgress) -> None:
-        raise RuntimeError("no terminal")
-
-    with table.no_commit(), pytest.raises(ProgressFailedError) as raised:
-        spark_ext.remove_column_mapping(spark, table.path, progress=fail)
-
-    report: LakehouseReport = raised.value.report  # type: ignore[attr-defined]
-    assert outcomes(report) == ["NOT_BEGUN"]

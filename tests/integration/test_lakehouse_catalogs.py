@@ -27,32 +27,26 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_tables_of_another_catalog_and_paths_may_have_any_name(
-    spark: SparkSession, tables: Path, tmp_path: Path
-) -> None:
-    places = ["deep/a.b", "deep/below/tick`", "deep/below/v${x}", "deep/below/more/é 日本"]
-    for place in places:
-        write_tracked(spark, tables / place)
-    odd = tmp_path / "odd `path` ${x}"
-    shutil.copytree(tables / places[0], odd)
-
-    report = quiet(spark_ext.remove_column_mapping, spark, "lakes.deep", odd)
-
-    assert outcomes(report) == ["DONE"] * 5, report.text()
-    assert all(is_unmapped(TableLog(path)) for path in [*(tables / each for each in places), odd])
-    assert [len(each.statements) for each in report.tables] == [1] * 5
-
-
-def test_tables_may_have_reserved_words_as_names(
-    spark: SparkSession, tables: Path, conf: SetConf
+    spark: SparkSession, tables: Path, tmp_path: Path, conf: SetConf
 ) -> None:
     conf("spark.sql.ansi.enabled", "true")
     conf("spark.sql.ansi.enforceReservedKeywords", "true")
-    logs = [write_tracked(spark, tables / "words" / name) for name in ("select", "table")]
+    conf("x", "1")
+    places = ["a.b", "below/tick`", "below/v${x}", "below/more/é 日本", "select"]
+    for place in places:
+        write_tracked(spark, tables / "deep" / place)
+    copied = untracked(at(spark, tables, "deep", "below", "v1"))
+    odd = tmp_path / "odd `path` ${x}"
+    shutil.copytree(tables / "deep" / places[0], odd)
 
-    report = quiet(spark_ext.remove_column_mapping, spark, "lakes.words", until="readers")
+    report = quiet(spark_ext.remove_column_mapping, spark, "lakes.deep", odd, until="writers")
 
-    assert outcomes(report) == ["DONE", "DONE"], report.text()
-    assert all(is_unmapped(TableLog(log.path)) for log in logs)
+    assert outcomes(report) == ["WAITING"] * 7, report.text()
+    paths = [odd, copied.path, *(tables / "deep" / place for place in places)]
+    assert all(is_unmapped(TableLog(path)) for path in paths)
+    assert all(each.come_back is not None for each in report.tables)
+    counts = {each.table: each.copied and each.copied.num_files for each in report.tables}
+    assert {name: count for name, count in counts.items() if count} == {"lakes.deep.below.v1": 1}
 
 
 def test_schema_that_cannot_be_listed_is_in_the_result_of_patterns(
@@ -73,35 +67,7 @@ def test_schema_that_cannot_be_listed_is_in_the_result_of_patterns(
         shutil.rmtree(tables / "secret")
         shutil.rmtree(tables / "open")
 
-    found = {each.table: each.outcome for each in report.tables}
-    assert found == {
-        "lakes.open.fact_a": "ALREADY_DONE",
-        "lakes.secret": "UNREADABLE",
-    }
+    found = [(each.table, each.outcome) for each in report.tables]
+    assert found == [("lakes.open.fact_a", "ALREADY_DONE"), ("lakes.secret", "UNREADABLE")]
     assert (report.complete, excluded.complete) == (False, True)
     assert (erased.verdict, erased.filters) == ("UNREADABLE", ("include fact_*",))
-
-
-def test_table_below_two_schemas_has_counts_and_the_time_of_the_next_call(
-    spark: SparkSession, tables: Path
-) -> None:
-    place = tables / "counts" / "below" / "t"
-    untracked(at(spark, place))
-
-    copied = quiet(spark_ext.remove_column_mapping, spark, "lakes.counts")
-    first = quiet(spark_ext.remove_column_mapping, spark, "lakes.counts", until="writers")
-    version = TableLog(place).version
-    second = quiet(spark_ext.remove_column_mapping, spark, "lakes.counts", until="writers")
-
-    (row,) = copied.tables
-    assert row.copied is not None
-    assert (row.table, row.outcome, row.copied.num_files) == (
-        *("lakes.counts.below.t", "DONE"),
-        1,
-    )
-    assert (outcomes(first), outcomes(second)) == (["WAITING"], ["WAITING"])
-    assert first.come_back == second.come_back
-    assert first.come_back is not None
-    # While the period lasts, nothing runs.
-    assert TableLog(place).version == version
-    shutil.rmtree(tables / "counts")

@@ -81,24 +81,6 @@ def test_storage_that_lacks_a_class_does_not_stop_the_other_tables(
     assert is_unmapped(table.log)
 
 
-def test_table_that_another_writer_tracks_first_is_not_changed_again(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    tables = [untracked(at(spark, tmp_path, name)) for name in "ab"]
-
-    def other(row: spark_ext.SurveyedTable) -> bool:
-        if not tables[0].log.is_tracked:
-            UsageTracking.forPath(spark, tables[0].path).enable()
-        return True
-
-    report = quiet(spark_ext.track, spark, *(table.path for table in tables), only=other)
-
-    assert outcomes(report) == ["DONE", "DONE"], report.text()
-    # Each table has one commit besides the creation and the rows.
-    assert [table.log.version for table in tables] == [2, 2]
-    assert all(table.log.is_tracked for table in tables)
-
-
 @pytest.mark.parametrize("kind", [free, untracked])
 def test_table_that_another_driver_does_first_is_not_changed_again(
     spark: SparkSession, tmp_path: Path, kind: Callable[[Table], Table]
@@ -170,19 +152,6 @@ def at_once(
     return reports
 
 
-def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [free(at(spark, tmp_path, f"free{number}")) for number in range(6)]
-    tables += [untracked(at(spark, tmp_path, f"untracked{number}")) for number in range(2)]
-
-    reports = at_once(spark, spark_ext.remove_column_mapping, tables)
-
-    assert all(report.complete for report in reports), [report.text() for report in reports]
-    for table, *both in zip(tables, *(report.tables for report in reports), strict=True):
-        # A call that begins the table just after the other one's commit counts it too.
-        assert assert_done_once(table) in map(files_copied, both)
-        assert "DONE" in {each.outcome for each in both}
-
-
 def renamed(table: Table) -> Table:
     free(table).alter("RENAME COLUMN a TO c")
     return table
@@ -190,19 +159,22 @@ def renamed(table: Table) -> Table:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    ("call", "make", "flag"),
+    ("call", "make", "flag", "mode"),
     [
-        (spark_ext.align_names, renamed, "false"),
-        (spark_ext.track, untracked, "true"),
-        (spark_ext.untrack, free, None),
+        (spark_ext.remove_column_mapping, free, "false", None),
+        (spark_ext.remove_column_mapping, untracked, None, None),
+        (spark_ext.align_names, renamed, "false", "name"),
+        (spark_ext.track, untracked, "true", "name"),
+        (spark_ext.untrack, free, None, "name"),
     ],
 )
-def test_two_calls_of_another_goal_at_once_reach_the_goal(
+def test_two_calls_at_once_reach_the_goal(
     spark: SparkSession,
     tmp_path: Path,
     call: Callable[..., LakehouseReport],
     make: Callable[[Table], Table],
     flag: str | None,
+    mode: str | None,
 ) -> None:
     tables = [make(at(spark, tmp_path, name)) for name in "abc"]
 
@@ -215,12 +187,15 @@ def test_two_calls_of_another_goal_at_once_reach_the_goal(
     found = {(row.outcome, row.error, row.reasons) for row in rows}
     assert found <= undone, [report.text() for report in reports]
     assert not rows or quiet(call, spark, *(table.path for table in tables)).complete
-    for table in tables:
-        assert (table.log.flag, table.log.configuration["delta.columnMapping.mode"]) == (
-            flag,
-            "name",
-        )
+    for table, *both in zip(tables, *(report.tables for report in reports), strict=True):
+        assert table.log.flag == flag
+        assert table.log.configuration.get("delta.columnMapping.mode", "none") == (mode or "none")
         assert table.rows() == ROWS
+        if mode is None:
+            # A call that begins the table just after the other one's commit counts it too.
+            assert assert_done_once(table) in map(files_copied, both)
+        if call is not spark_ext.align_names:
+            assert operations(table).count(operations(table)[-1]) == 1
 
 
 def test_copies_of_a_killed_driver_are_named_with_the_statement_that_removes_them(

@@ -40,15 +40,28 @@ SCHEMA = "surveyed"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
 
-# The properties of each table, and its changes after a first INSERT.
-HEALTHY: dict[str, tuple[list[str], list[str]]] = {
-    "`1d`": ([], []),
-    "blocked": ([NAME_MODE, TRACKED], ["ADD COLUMN `b c` INT"]),
-    "clean": ([NAME_MODE, TRACKED], ["ADD COLUMNS (c INT, s STRUCT<x: INT, y: INT>)"]),
-    "dropped": ([NAME_MODE, TRACKED], ["DROP COLUMN b"]),
-    "renamed": ([NAME_MODE, TRACKED], ["RENAME COLUMN a TO c", "ADD COLUMN a INT"]),
-    "untracked": ([NAME_MODE], []),
-    "vectors": ([NAME_MODE, TRACKED, VECTORS], []),
+# The properties of each table, its changes after a first INSERT, and its row in the survey: mode,
+# flag, numbers of columns and of other names, and the costs of the stages.
+HEALTHY: dict[str, tuple[list[str], list[str], str]] = {
+    "`1d`": ([], [], "none None 2 0 NOTHING NOTHING NOTHING"),
+    "blocked": (
+        [NAME_MODE, TRACKED],
+        ["ADD COLUMN `b c` INT"],
+        "name False 3 0 BLOCKED BLOCKED BLOCKED",
+    ),
+    "clean": (
+        [NAME_MODE, TRACKED],
+        ["ADD COLUMNS (c INT, s STRUCT<x: INT, y: INT>)"],
+        "name False 6 0 METADATA METADATA HISTORY",
+    ),
+    "dropped": ([NAME_MODE, TRACKED], ["DROP COLUMN b"], "name True 1 0 COPY METADATA HISTORY"),
+    "renamed": (
+        [NAME_MODE, TRACKED],
+        ["RENAME COLUMN a TO c", "ADD COLUMN a INT"],
+        "name True 3 2 COPY METADATA HISTORY",
+    ),
+    "untracked": ([NAME_MODE], [], "name None 2 2 REWRITE METADATA HISTORY"),
+    "vectors": ([NAME_MODE, TRACKED, VECTORS], [], "name False 2 0 METADATA BLOCKED BLOCKED"),
 }
 
 
@@ -103,7 +116,7 @@ def warehouse(spark: SparkSession) -> Path:
     """Returns the folder of the schema, whose tables are made once."""
     home = warehouse_of(spark) / f"{SCHEMA}.db"
     spark.sql(f"CREATE SCHEMA {SCHEMA}")
-    for name, (properties, changes) in HEALTHY.items():
+    for name, (properties, changes, _) in HEALTHY.items():
         table = Table(spark, home / name.strip("`"), f"{SCHEMA}.{name}")
         table.create("a INT, b STRING", *properties)
         table.insert("(1, 'x')")
@@ -211,93 +224,37 @@ def test_survey_refuses_other_arguments(
 
 
 def test_survey_has_every_delta_table_of_a_schema(spark: SparkSession, warehouse: Path) -> None:
-    found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
+    rows = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
 
-    assert set(found) == {full(name) for name in (*HEALTHY, *BROKEN)}
-    for name in HEALTHY:
-        row, log = found[full(name)], TableLog(warehouse / name.strip("`"))
-        names = log.physical_names
-        assert row.mode == log.configuration.get("delta.columnMapping.mode", "none")
-        assert (row.tracked, row.hasDroppedOrRenamed) == (
-            log.is_tracked,
-            log.flag == "true" if log.is_tracked else None,
-        )
-        assert row.numColumns == len(names)
-        others = [path for path, known in names.items() if known not in (None, path.split(".")[-1])]
-        assert row.numOtherNames == len(others)
-        assert (row.numFiles, row.sizeInBytes) == (
-            len(log.live_files),
-            sum(log.live_files.values()),
-        )
+    assert set(rows) == {full(name) for name in (*HEALTHY, *BROKEN)}
+    for name, (_, _, expected) in HEALTHY.items():
+        row, live = rows[full(name)], TableLog(warehouse / name.strip("`")).live_files
+        assert (row.numFiles, row.sizeInBytes) == (len(live), sum(live.values()))
+        values = (row.mode, row.hasDroppedOrRenamed, row.numColumns, row.numOtherNames)
+        assert " ".join(map(str, (*values, row.unmapped, row.readers, row.writers))) == expected
         assert (row.error, row.message) == (None, None)
-    assert found[full("clean")].numColumns == 6
-    assert [found[full(name)].numOtherNames for name in ("clean", "renamed")] == [0, 2]
-
-
-def test_survey_has_the_costs_of_column_mapping_removal(
-    spark: SparkSession, warehouse: Path
-) -> None:
-    found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
-
-    costs: set[str] = set()
-    for name in HEALTHY:
-        row = found[full(name)]
-        stages = spark.sql(f"SELECT * FROM column_mapping_removal('{full(name)}')").collect()
-        costs_of_row = (row.unmapped, row.readers, row.writers)
-        assert costs_of_row == tuple(stage.cost for stage in stages)
-        blockers = {(why.stage, why.reason, why.name) for why in row.blockedBy}
-        reasons = {
-            (stage.stage, why.reason, why.name)
-            for stage in stages
-            if stage.cost == "BLOCKED"
-            for why in stage.reasons
-            if why.reason in ("INVALID_COLUMN_NAME", "OTHER_FEATURE", "EARLIER_STAGE")
-        }
-        assert blockers == reasons
-        costs.update(costs_of_row)
-    assert costs == {"NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"}
-
-
-def test_unreadable_tables_are_rows_with_their_error(spark: SparkSession, warehouse: Path) -> None:
-    found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
-
-    rows = {name: found[full(name)] for name in BROKEN}
-    assert {name: row.error for name, row in rows.items()} == {
-        name: condition for name, (_, condition) in BROKEN.items()
-    }
-    for row in rows.values():
+    for name, (_, error) in BROKEN.items():
+        row = rows[full(name)]
         filled = {key for key, value in row.asDict().items() if value not in (None, [])}
-        assert filled == {"table", "error", "message"}
+        assert (filled, row.error) == ({"table", "error", "message"}, error)
 
 
-def test_sums_count_tables_by_cost_and_obstacle(spark: SparkSession, warehouse: Path) -> None:
-    found = survey(spark, SCHEMA)
+def test_sums_count_tables_views_and_bytes(spark: SparkSession, warehouse: Path) -> None:
+    sums = survey(spark, SCHEMA).sums
 
     bytes_of = {
         name: sum(TableLog(warehouse / name.strip("`")).live_files.values()) for name in HEALTHY
     }
-    sums = found.sums
-    assert sums.num_tables == len(HEALTHY) + len(BROKEN)
+    assert (sums.num_tables, sums.size_in_bytes) == (
+        len(HEALTHY) + len(BROKEN),
+        sum(bytes_of.values()),
+    )
     assert (sums.num_views, sums.num_others) == (1, 1)
-    assert sums.size_in_bytes == sum(bytes_of.values())
-    metadata, copies = sums.cost("unmapped", "METADATA"), sums.cost("unmapped", "COPY")
-    assert metadata.num_tables == 2
-    assert metadata.size_in_bytes == bytes_of["clean"] + bytes_of["vectors"]
     # `remove_column_mapping` copies the files of untracked tables too.
+    copies = sums.cost("unmapped", "COPY")
     copied = ("dropped", "renamed", "untracked")
     assert (copies.num_tables, copies.num_files) == (3, 6)
     assert copies.size_in_bytes == sum(bytes_of[name] for name in copied)
-    assert sums.cost("unmapped", "BLOCKED").num_tables == 1
-    assert {(why.stage, why.reason, why.name, why.num_tables) for why in sums.blocked_by} == {
-        ("unmapped", "INVALID_COLUMN_NAME", None, 1),
-        ("readers", "OTHER_FEATURE", "deletionVectors", 1),
-        ("writers", "OTHER_FEATURE", "deletionVectors", 1),
-        ("readers", "EARLIER_STAGE", None, 1),
-        ("writers", "EARLIER_STAGE", None, 1),
-    }
-    for stage in ("readers", "writers"):
-        assert sums.cost(stage, "BLOCKED").num_tables == 2
-    assert {known.error for known in sums.errors} == {condition for _, condition in BROKEN.values()}
 
 
 def test_survey_without_a_name_reads_the_current_schema(
@@ -305,24 +262,15 @@ def test_survey_without_a_name_reads_the_current_schema(
 ) -> None:
     spark.sql(f"USE {SCHEMA}_empty")
     empty = survey(spark)
+    none = spark.sql("SELECT * FROM column_mapping_survey()")
     spark.sql(f"USE {SCHEMA}")
+    some = spark.sql("SELECT * FROM column_mapping_survey()")
 
     assert (empty.tables, survey(spark)) == ((), survey(spark, SCHEMA))
+    assert (none.schema, none.count()) == (some.schema, 0)
     listed = {row.tableName for row in spark.sql("SHOW TABLES").collect() if not row.isTemporary}
     rows = spark.sql("SELECT table FROM column_mapping_tables()").collect()
     assert {row.table.split(".")[-1].strip("`") for row in rows} == listed
-
-
-def test_survey_of_an_empty_schema_has_the_same_columns(
-    spark: SparkSession, warehouse: Path
-) -> None:
-    some, none = (
-        spark.sql(f"SELECT * FROM column_mapping_survey('{schema}')")
-        for schema in (SCHEMA, f"{SCHEMA}_empty")
-    )
-
-    assert (none.schema, none.count()) == (some.schema, 0)
-    assert repr(survey(spark, f"{SCHEMA}_empty")).startswith("tables: ")
 
 
 def test_survey_of_a_catalog_has_all_its_schemas(spark: SparkSession, warehouse: Path) -> None:
@@ -443,18 +391,6 @@ def test_survey_and_audit_end_when_their_jobs_are_cancelled(
 # Paths.
 
 
-def test_paths_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
-    logs = [write_tracked(spark, tmp_path / name) for name in ODD]
-
-    found = survey(spark, *(log.path for log in logs)).tables
-
-    quoted = [str(log.path).replace("`", "``") for log in logs]
-    assert [table.table for table in found] == [f"delta.`file:{path}`" for path in quoted]
-    assert [(table.num_columns, table.num_files, table.error) for table in found] == [
-        (1, len(log.live_files), None) for log in logs
-    ]
-
-
 def test_paths_without_a_table_are_rows_with_their_error(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -493,19 +429,21 @@ def test_survey_of_a_schema_has_the_schemas_below(spark: SparkSession, lake: Pat
     shutil.rmtree(lake / "elsewhere")
 
 
-def test_schemas_and_tables_of_another_catalog_may_have_any_name(
+def test_paths_and_the_schemas_and_tables_of_another_catalog_may_have_any_name(
     spark: SparkSession, lake: Path
 ) -> None:
     logs = {name: write_tracked(spark, lake / "odd" / name / name) for name in ODD}
     try:
-        found = survey(spark, "lake.odd").tables
+        found = survey(spark, "lake.odd", *(log.path for log in logs.values())).tables
     finally:
         shutil.rmtree(lake / "odd")
 
     quoted = {name: f"`{name.replace('`', '``')}`" for name in ODD}
+    paths = {name: str(log.path).replace("`", "``") for name, log in logs.items()}
     assert {(table.table, table.size_in_bytes, table.error) for table in found} == {
-        (f"lake.odd.{quoted[name]}.{quoted[name]}", sum(log.live_files.values()), None)
+        (text, sum(log.live_files.values()), None)
         for name, log in logs.items()
+        for text in (f"lake.odd.{quoted[name]}.{quoted[name]}", f"delta.`file:{paths[name]}`")
     }
 
 
@@ -644,29 +582,6 @@ def test_interrupt_ends_an_audit_while_delta_opens_the_table(
 
 
 # The command.
-
-
-def test_command_prints_a_schema(
-    spark: SparkSession, warehouse: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = main(["survey", SCHEMA, "--json"])
-
-    *tables, sums = map(json.loads, capsys.readouterr().out.splitlines())
-    assert code == 1
-    assert {table["table"] for table in tables} == {full(name) for name in (*HEALTHY, *BROKEN)}
-    assert sums["sums"]["numTables"] == len(tables)
-    assert spark.sql("SELECT 1").collect() == [(1,)]
-
-
-def test_command_prints_paths(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_tracked(spark, tmp_path / "t")
-
-    assert main(["survey", str(tmp_path / "t"), "--json"]) == 0
-
-    line, _ = capsys.readouterr().out.splitlines()
-    assert json.loads(line)["table"] == f"delta.`file:{tmp_path / 't'}`"
 
 
 def test_commands_of_the_page_run(

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import spark_ext
 from spark_ext.erasure.find import FileColumns, column_verdict
 from spark_ext.erasure.moment import ErasureStart, erasure_start
+from spark_ext.errors import NotACertificateError
 from spark_ext.log.actions import (
     LIVE,
     REMOVED,
@@ -249,3 +252,21 @@ class TestFileColumns:
         paths = FileColumns(found[-1], KnownNames(found)).foreign(file)
 
         assert sorted(".".join(path) for path in paths) == foreign
+
+
+class TestCall:
+    @pytest.mark.parametrize("text", ["", "[]", '{"certificate": "x"}', '{"certificate": 1}'])
+    def test_other_files_are_no_certificates(self, tmp_path: Path, text: str) -> None:
+        file = tmp_path / "c.json"
+        file.write_text(text)
+
+        with pytest.raises(NotACertificateError):
+            spark_ext.dropped_columns(SESSION, column="ssn", certificate=file)
+
+    @pytest.mark.parametrize("name", ["", "`a"])
+    def test_name_of_no_column_is_refused(self, name: str) -> None:
+        with pytest.raises(ValueError, match="Cannot find columns"):
+            spark_ext.dropped_columns(SESSION, "t", column=name)
+
+
+SESSION: Any = None  # any use would raise an AttributeError

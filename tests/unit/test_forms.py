@@ -131,10 +131,6 @@ class TestStatus:
 class TestStages:
     STAGES = RemovalStages(stages(FACTS))
 
-    def test_stages_are_a_list(self) -> None:
-        assert isinstance(self.STAGES, list)
-        assert [step.stage for step in self.STAGES] == ["unmapped", "readers", "writers"]
-
     def test_text_has_costs_reasons_and_statements(self) -> None:
         assert repr(self.STAGES).splitlines() == [
             "stage     reached  cost      files      bytes",

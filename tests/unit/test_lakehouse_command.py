@@ -6,10 +6,11 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import re
 import signal
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -30,8 +31,8 @@ from spark_ext.cli import output, session
 from spark_ext.cli.arguments import output_file
 from spark_ext.cli.commands import COMMANDS
 from spark_ext.errors import InvalidFileNameError
-from spark_ext.tables import calls, inspect
-from spark_ext.tables.calls import LakehouseOptions
+from spark_ext.tables import calls, erase
+from spark_ext.tables.options import LakehouseOptions
 
 MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(
@@ -42,6 +43,8 @@ REPORT = LakehouseReport(
         for number in range(MANY)
     ),
 )
+COMPLETE = replace(REPORT, tables=(TableResult(table="sales.t", outcome="DONE"),))
+PROGRESS = LakehouseProgress(phase="run", tables_done=3, tables=9, seconds=4.0, running=("a\nb",))
 ERASURES = Certificate(
     column="ssn",
     where=("sales",),
@@ -95,50 +98,52 @@ def test_command_has_every_option_of_the_functions(name: str) -> None:
     assert LakehouseOptions.__annotations__.keys() - arguments == {"only"}
 
 
-@pytest.mark.usefixtures("no_session")
+class Ended:
+    """Stands for the functions of `calls`, in commands without a session."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.settings: list[dict[str, str]] = []
+        self.ends: Callable[..., Any] = lambda **options: REPORT
+
+    def session(self, command: str, settings: dict[str, str]) -> AbstractContextManager[None]:
+        self.settings.append(settings)
+        return nullcontext()
+
+    def __call__(self, spark: None, *where: str, **options: Any) -> Any:
+        self.asked.append({"where": where, **options})
+        return self.ends(**options)
+
+
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch) -> Ended:
+    ended = Ended()
+    monkeypatch.setattr(session, "own_session", ended.session)
+    for name in ("remove_column_mapping", "align_names", "track", "untrack"):
+        monkeypatch.setattr(calls, name, ended)
+    monkeypatch.setattr(erase, "dropped_columns", ended)
+    return ended
+
+
 @pytest.mark.parametrize(
-    ("command", "arguments", "function", "options"),
+    ("command", "options"),
     [
-        ("remove", "--until readers", "remove_column_mapping", {"until": "readers"}),
-        ("align", "--to-name-mode", "align_names", {"to_name_mode": True}),
-        (
-            "track",
-            "--include a --include b --exclude c --max-bytes 1KB --max-time 1h",
-            "track",
-            {
-                "include": ["a", "b"],
-                "exclude": ["c"],
-                "max_bytes": 1000,
-                "max_time": timedelta(hours=1),
-            },
-        ),
-        (
-            "untrack",
-            "--parallel 2 --on-error 3 --dry-run",
-            "untrack",
-            {"parallel": 2, "on_error": 3, "dry_run": True},
-        ),
-        ("untrack", "--on-error continue", "untrack", {"on_error": "continue"}),
-        ("track", "", "track", {}),
+        ("remove sales hr --until readers", {"until": "readers"}),
+        ("align sales hr --to-name-mode", {"to_name_mode": True}),
+        ("track sales hr --include a --include b", {"include": ["a", "b"]}),
+        ("track sales hr --exclude c --max-bytes 1KB", {"exclude": ["c"], "max_bytes": 1000}),
+        ("untrack sales hr --max-time 1h", {"max_time": timedelta(hours=1)}),
+        ("untrack sales hr --parallel 2 --on-error 3", {"parallel": 2, "on_error": 3}),
+        ("untrack sales hr --on-error continue", {"on_error": "continue"}),
+        ("track sales hr --dry-run", {"dry_run": True}),
+        ("track sales hr", {}),
     ],
 )
 def test_function_gets_the_options_that_are_given_and_no_other(
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    arguments: str,
-    function: str,
-    options: dict[str, Any],
+    ended: Ended, command: str, options: dict[str, Any]
 ) -> None:
-    calls_with: list[dict[str, Any]] = []
-
-    def called(spark: None, *where: str, **options: Any) -> LakehouseReport:
-        calls_with.append({"where": where, **options})
-        return REPORT
-
-    monkeypatch.setattr(calls, function, called)
-
-    assert main([command, "sales", "main.hr", *arguments.split(), "--progress", "none"]) == 1
-    assert calls_with == [{"where": ("sales", "main.hr"), "progress": None, **options}]
+    assert main([*command.split(), "--progress", "none"]) == 1
+    assert ended.asked == [{"where": ("sales", "hr"), "progress": None, **options}]
 
 
 @pytest.mark.parametrize(
@@ -186,12 +191,6 @@ def test_writers_of_one_report_use_different_files(tmp_path: Path) -> None:
 # The end of a run.
 
 
-@pytest.fixture
-def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs commands without a session."""
-    monkeypatch.setattr(session, "own_session", lambda *_: nullcontext())
-
-
 def end_with(
     error: BaseException | None,
 ) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
@@ -220,7 +219,7 @@ def end_with(
     return code, written, shown
 
 
-@pytest.mark.usefixtures("no_session")
+@pytest.mark.usefixtures("ended")
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -240,78 +239,63 @@ def test_report_is_written_when_a_further_signal_arrives(
     assert end_with(error) == (code, [REPORT], [REPORT])
 
 
-@pytest.mark.usefixtures("no_session")
+@pytest.mark.usefixtures("ended")
 def test_error_without_a_report_ends_the_run() -> None:
     assert end_with(RuntimeError("no schema")) == (2, [], [])
     with pytest.raises(KeyboardInterrupt):
         end_with(KeyboardInterrupt())
 
 
-@pytest.fixture
-def ended_with_report(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """Lets `untrack` end with a report, and returns the settings of the sessions that started."""
-    settings: list[dict[str, str]] = []
-
-    def own_session(command: str, own: dict[str, str]) -> AbstractContextManager[None]:
-        settings.append(own)
-        return nullcontext()
-
-    monkeypatch.setattr(session, "own_session", own_session)
-    monkeypatch.setattr(calls, "untrack", lambda *where, **options: REPORT)
-    return settings
-
-
 def test_command_has_a_fair_session_and_prints_every_table_for_programs(
-    ended_with_report: list[dict[str, str]], capsys: pytest.CaptureFixture[str]
+    ended: Ended, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["untrack", "sales", "--json"]) == 1
 
-    assert [each["spark.scheduler.mode"] for each in ended_with_report] == ["FAIR"]
+    assert [each["spark.scheduler.mode"] for each in ended.settings] == ["FAIR"]
     names = [json.loads(line)["table"] for line in capsys.readouterr().out.splitlines()[1:]]
     assert names == [each.table for each in REPORT.tables]
 
 
-@pytest.mark.usefixtures("ended_with_report")
 def test_report_that_cannot_be_written_has_an_exit_code_and_the_others_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ended: Ended, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = [tmp_path / "lost" / "out.html", tmp_path / "out.json"]
-    files[0].parent.mkdir()
+    lost, file = tmp_path / "lost" / "out.html", tmp_path / "out.json"
+    lost.parent.mkdir()
+    ended.ends = lambda **options: lost.parent.rmdir() or COMPLETE  # type: ignore[func-returns-value]
 
-    def complete(*where: object, **options: object) -> LakehouseReport:
-        files[0].parent.rmdir()
-        return LakehouseReport(
-            "untrack", ("sales",), (TableResult(table="sales.t", outcome="DONE"),)
-        )
-
-    monkeypatch.setattr(calls, "untrack", complete)
-    options = [option for file in files for option in ("--report", str(file))]
-
-    assert main(["untrack", "sales", *options]) == 1
+    assert main(["untrack", "sales", "--report", str(lost), "--report", str(file)]) == 1
 
     shown = capsys.readouterr()
-    assert f"Cannot write `{files[0]}`" in shown.err
+    assert f"Cannot write `{lost}`" in shown.err
     assert "complete: true" in shown.out
-    assert json.loads(files[1].read_text())["complete"]
+    assert json.loads(file.read_text())["complete"]
 
 
-@pytest.mark.usefixtures("ended_with_report")
-@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
-def test_call_that_finds_no_table_has_an_exit_code(
-    monkeypatch: pytest.MonkeyPatch, dry_run: list[str]
+@pytest.mark.parametrize(("stream", "code"), [("stdout", 1), ("stderr", 0)])
+def test_report_file_is_written_when_output_has_no_reader(
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: str, code: int
 ) -> None:
-    def nothing(*where: object, dry_run: bool = False, **options: object) -> LakehouseReport:
-        return LakehouseReport("untrack", ("sales",), (), dry_run)
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended.ends = lambda progress, **options: progress(PROGRESS) or COMPLETE
 
-    monkeypatch.setattr(calls, "untrack", nothing)
+    with suppress(BrokenPipeError), os.fdopen(writer, "w", buffering=1) as unread:
+        monkeypatch.setattr(f"sys.{stream}", unread)
+        assert main(["untrack", "sales", "--report", str(tmp_path / "out.json")]) == code
+
+    assert json.loads((tmp_path / "out.json").read_text())["complete"]
+
+
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+def test_call_that_finds_no_table_has_an_exit_code(ended: Ended, dry_run: list[str]) -> None:
+    ended.ends = lambda **options: replace(REPORT, tables=(), dry_run=bool(dry_run))
 
     assert main(["untrack", "sales", *dry_run]) == 1
 
 
-@pytest.mark.usefixtures("no_session")
 @pytest.mark.parametrize("error", [None, RuntimeError("lost")], ids=["no error", "an error"])
 def test_certificate_is_on_the_disk_before_anything_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None
+    ended: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
     file = tmp_path / "ssn.json"
 
@@ -320,19 +304,19 @@ def test_certificate_is_on_the_disk_before_anything_is_printed(
             assert file.exists()
             return super().write(text)
 
-    def dropped_columns(*where: object, **options: object) -> Certificate:
-        assert (options["column"], options["certificate"]) == ("ssn", None)
+    def dropped_columns(**options: object) -> Certificate:
         if error is not None:
             error.report = ERASURES  # type: ignore[attr-defined]
             raise error
         return ERASURES
 
+    ended.ends = dropped_columns
     out, err = AfterTheFile(), AfterTheFile()
-    monkeypatch.setattr(inspect, "dropped_columns", dropped_columns)
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)
 
     assert main(["dropped", "sales", "--column", "ssn", "--certificate", str(file)]) == 2
+    assert (ended.asked[0]["column"], ended.asked[0]["certificate"]) == ("ssn", None)
     assert json.loads(file.read_text())["tables"][0]["table"] == "t"
     assert "UNREADABLE" in out.getvalue()
     assert ("lost" in err.getvalue()) == (error is not None)
@@ -378,9 +362,6 @@ def test_report_files_have_every_table(tmp_path: Path) -> None:
 
 
 # Progress.
-
-
-PROGRESS = LakehouseProgress(phase="run", tables_done=3, tables=9, seconds=4.0, running=("a\nb",))
 
 
 def shown(how: str, capsys: pytest.CaptureFixture[str], *reports: LakehouseProgress) -> str:

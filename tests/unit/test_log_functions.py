@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spark_ext.process.questions import ask
+from tests.unit.case_files import table_of
 from tests.unit.tables import struct, table, wire
 
 PROTOCOL = {
@@ -20,31 +21,26 @@ PROTOCOL = {
 INFO = {"operation": "CREATE TABLE", "userId": "7", "userName": "anna", "timestamp": 1}
 
 
-def metadata(columns: Any, flag: str) -> dict[str, Any]:
-    found = table(columns, "name", flag)
+def metadata(text: str) -> dict[str, Any]:
+    found = table_of(text)
     action = {"schemaString": json.dumps(found.schema), "configuration": dict(found.configuration)}
     return {"metaData": action}
 
 
-FIRST = metadata({"a b": "1 x", "s": {"column": "2 s", "struct": {"c": "3 c"}}}, "false")
-SECOND = metadata({"a b": "1 x", "s": {"column": "2 s", "struct": {"d": "3 c"}}}, "true")
+def commit(version: int, *actions: Any) -> dict[str, Any]:
+    return {"version": version, "time": 100 + 75 * version, "actions": list(actions)}
+
+
+RENAMED = "name true {a b: 1 x, s: {column: 2 s, struct: {d: 3 c}}}"
+FIRST = metadata("name false {a b: 1 x, s: {column: 2 s, struct: {c: 3 c}}}")
+SECOND = metadata(RENAMED)
+CREATED = commit(0, {"commitInfo": INFO}, {"protocol": PROTOCOL}, FIRST)
 LOG: dict[str, Any] = {
     "lastVersion": 5,
     "firstCommit": 0,
     "lastCheckpointTarget": None,
     "truncatedCommits": [],
-    "commits": [
-        {
-            "version": 0,
-            "time": 100,
-            "actions": [{"commitInfo": INFO}, {"protocol": PROTOCOL}, FIRST],
-        },
-        {
-            "version": 4,
-            "time": 400,
-            "actions": [{"commitInfo": {"inCommitTimestamp": 399}}, SECOND],
-        },
-    ],
+    "commits": [CREATED, commit(4, {"commitInfo": {"inCommitTimestamp": 399}}, SECOND)],
     "summaries": [],
     "files": None,
 }
@@ -71,14 +67,9 @@ def columns_of(schema: str) -> list[str]:
 
 
 def test_column_mapping_has_a_row_for_each_column() -> None:
-    metadata = table(
-        {
-            "a b": "1 a",
-            "l": {"column": "2 l", "array": {"x`y": "3 col-1"}},
-            "d": {"column": "4 d", "type": "decimal(10,2)"},
-            "i": {"type": "integer"},
-        },
-        "name",
+    metadata = table_of(
+        "name {a b: 1 a, l: {column: 2 l, array: {x`y: 3 col-1}},"
+        ' d: {column: 4 d, type: "decimal(10,2)"}, i: {type: integer}}'
     )
 
     rows = answer("column_mapping", metadata=wire(metadata))["rows"]
@@ -93,36 +84,20 @@ def test_column_mapping_has_a_row_for_each_column() -> None:
 
 
 def test_columns_have_the_versions_of_their_names() -> None:
-    newest = table({"a b": "1 x", "s": {"column": "2 s", "struct": {"d": "3 c"}}}, "name", "true")
+    found = answer("column_mapping", metadata=wire(table_of(RENAMED)))
 
-    found = answer("column_mapping", metadata=wire(newest))
-
-    assert found["rows"] == [
-        {"path": "`a b`", "name": "a b", "physicalName": "x", "id": 1, "type": "bigint",
-         "addedVersion": 0, "renamedVersion": None, "nameInFilesOf": None},
-        {"path": "s", "name": "s", "physicalName": "s", "id": 2, "type": "struct<d:bigint>",
-         "addedVersion": 0, "renamedVersion": None, "nameInFilesOf": None},
-        {"path": "s.d", "name": "d", "physicalName": "c", "id": 3, "type": "bigint",
-         "addedVersion": 0, "renamedVersion": 4, "nameInFilesOf": None},
-    ]  # fmt: skip
+    versions = [(row["path"], row["addedVersion"], row["renamedVersion"]) for row in found["rows"]]
+    assert versions == [("`a b`", 0, None), ("s", 0, None), ("s.d", 0, 4)]
     assert columns_of(found["schema"]) == list(found["rows"][0])
 
 
 def test_row_has_the_column_whose_physical_name_equals_its_name() -> None:
-    inner = {"y": "2 x", "x": "3 col-1"}
-    words = {"s t": {"column": "1 s", "struct": inner}, "S": "4 col-2", "b": "5 b"}
-
-    mapped = answer("column_mapping", metadata=wire(table(words, "name", "true")))["rows"]
-    removed = answer("column_mapping", metadata=wire(table(words, "none", "true")))["rows"]
-
-    assert {row["path"]: row["nameInFilesOf"] for row in mapped} == {
-        "`s t`": None,
-        "`s t`.y": None,
-        "`s t`.x": "`s t`.y",
-        "S": "`s t`",
-        "b": None,
-    }
-    assert {row["nameInFilesOf"] for row in removed} == {None}
+    for mode, found in (("name", ["`s t`.y", "`s t`"]), ("none", [None, None])):
+        columns = "{s t: {column: 1 s, struct: {y: 2 x, x: 3 col-1}}, S: 4 col-2, b: 5 b}"
+        rows = answer("column_mapping", metadata=wire(table_of(f"{mode} true {columns}")))["rows"]
+        names = {row["path"]: row["nameInFilesOf"] for row in rows}
+        assert [names.pop("`s t`.x"), names.pop("S")] == found
+        assert set(names.values()) == {None}
 
 
 def test_column_has_no_version_when_the_log_lacks_it() -> None:
@@ -135,33 +110,26 @@ def test_history_has_a_row_for_each_event() -> None:
     found = answer("column_mapping_history")
 
     created = {"version": 0, "timestamp": 100, "operation": "CREATE TABLE", "userName": "anna"}
-    no_name = {"operation": None, "userName": None}
+    last = {"version": 4, "timestamp": 399, "operation": None, "userName": None}
     assert found["rows"] == [
         {**created, "change": "add", "id": 1, "oldName": None, "newName": "`a b`"},
         {**created, "change": "add", "id": 2, "oldName": None, "newName": "s"},
         {**created, "change": "add", "id": 3, "oldName": None, "newName": "s.c"},
-        {"version": 4, "timestamp": 399, **no_name,
-         "change": "rename", "id": 3, "oldName": "s.c", "newName": "s.d"},
-    ]  # fmt: skip
+        {**last, "change": "rename", "id": 3, "oldName": "s.c", "newName": "s.d"},
+    ]
     assert columns_of(found["schema"]) == list(found["rows"][0])
 
-
-def test_events_before_the_log_have_no_version_and_no_operation() -> None:
+    # Events before the log have no version and no operation.
     later = {**LOG, "firstCommit": 2, "commits": LOG["commits"][1:], "summaries": [CHECKPOINT]}
-
-    first, *_, last = answer("column_mapping_history", log=later)["rows"]
-
-    assert (last["version"], last["newName"]) == (4, "s.d")
-    assert first == {
-        "version": None, "timestamp": None, "operation": None, "userName": None,
-        "change": "add", "id": 1, "oldName": None, "newName": "`a b`",
-    }  # fmt: skip
+    first, *_, newest = answer("column_mapping_history", log=later)["rows"]
+    assert newest == found["rows"][-1]
+    assert first == {**found["rows"][0], **dict.fromkeys(created)}
 
 
 def test_time_may_exceed_the_range_of_datetime() -> None:
     late = 2**62
-    last = {**LOG["commits"][1], "actions": [{"commitInfo": {"inCommitTimestamp": late}}, SECOND]}
-    later = {**LOG, "commits": [LOG["commits"][0], last]}
+    last = commit(4, {"commitInfo": {"inCommitTimestamp": late}}, SECOND)
+    later = {**LOG, "commits": [CREATED, last]}
 
     (row,) = answer("column_mapping_status", log=later)["rows"]
 
@@ -202,10 +170,7 @@ def test_status_has_no_features_and_no_flag_without_them() -> None:
 
 OF_FOLDER: dict[str, Any] = {
     **LOG,
-    "commits": [
-        {**LOG["commits"][0]},
-        {**LOG["commits"][1], "actions": [metadata({"a b": "1 x"}, "true")]},
-    ],
+    "commits": [CREATED, commit(4, metadata("name true {a b: 1 x}"))],
     "files": [
         {
             "example": "f",
@@ -293,17 +258,10 @@ def start_of_erasure(log: Any, asked: Any) -> Any:
     return json.loads(ask("erasure_start", json.dumps({"name": "t", "log": log, "asked": asked})))
 
 
-@pytest.mark.parametrize("asked", [None, {"column": "s", "checked": None}])
-def test_erasure_starts_at_the_last_drop(asked: Any) -> None:
-    assert start_of_erasure(OF_FOLDER, asked) == {
-        "since": 4,
-        "checked": None,
-        "version": 4,
-        "time": 400,
-    }
-
-
-def test_erasure_continues_a_certificate() -> None:
+def test_erasure_starts_at_the_last_drop_or_continues_a_certificate() -> None:
+    for asked in (None, {"column": "s", "checked": None}):
+        start = {"since": 4, "checked": None, "version": 4, "time": 400}
+        assert start_of_erasure(OF_FOLDER, asked) == start
     checked = {
         "tableId": None,
         "version": 4,
@@ -315,12 +273,8 @@ def test_erasure_continues_a_certificate() -> None:
         "named": [{"path": "s", "physicalPath": "s", "id": 2}],
     }
 
-    assert start_of_erasure(OF_FOLDER, {"column": "s", "checked": checked}) == {
-        "since": 5,
-        "checked": 4,
-        "version": 4,
-        "time": 450,
-    }
+    continued = {"since": 5, "checked": 4, "version": 4, "time": 450}
+    assert start_of_erasure(OF_FOLDER, {"column": "s", "checked": checked}) == continued
 
 
 def test_erasure_does_not_start_without_a_state() -> None:

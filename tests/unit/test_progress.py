@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +14,6 @@ from spark_ext.errors import ProgressFailedError
 from spark_ext.tables import progress
 from spark_ext.tables.progress import Progress, reported
 from tests.unit.connect import ConnectSession
-
-ROOT = Path(__file__).parents[2]
 
 
 class Connected(ConnectSession):
@@ -40,18 +36,6 @@ class Connected(ConnectSession):
 
 
 CONNECTED: Any = Connected()
-
-
-def test_java_classes_that_python_names_exist() -> None:
-    names = {
-        name
-        for file in (ROOT / "spark_ext").rglob("*.py")
-        for name in re.findall(r"sparkext(?:\.[a-z]+)+\.[A-Z]\w+", file.read_text())
-    }
-
-    assert "sparkext.removal.RemovalProgress" in names
-    java = ROOT / "jars" / "src" / "main" / "java"
-    assert [name for name in names if not (java / f"{name.replace('.', '/')}.java").exists()] == []
 
 
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
