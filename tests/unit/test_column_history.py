@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
-from spark_ext.log.history import ColumnHistory, column_history, status
-from spark_ext.log.history import states
+from spark_ext.log.history import ColumnHistory, column_history, states, status
 from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, PHYSICAL_NAME
 from spark_ext.model.metadata import ColumnChange, FlagChange, TableMetadata
 from spark_ext.model.schema import Path, path_of

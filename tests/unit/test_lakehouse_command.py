@@ -31,8 +31,8 @@ from spark_ext.cli import output, session
 from spark_ext.cli.arguments import output_file
 from spark_ext.cli.commands import COMMANDS
 from spark_ext.errors import InvalidFileNameError
-from spark_ext.tables import calls, erase
-from spark_ext.tables.options import LakehouseOptions
+from spark_ext.tables import calls, inspect
+from spark_ext.tables.calls import LakehouseOptions
 
 MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(
@@ -121,7 +121,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> Ended:
     monkeypatch.setattr(session, "own_session", ended.session)
     for name in ("remove_column_mapping", "align_names", "track", "untrack"):
         monkeypatch.setattr(calls, name, ended)
-    monkeypatch.setattr(erase, "dropped_columns", ended)
+    monkeypatch.setattr(inspect, "dropped_columns", ended)
     return ended
 
 

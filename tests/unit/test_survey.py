@@ -16,8 +16,8 @@ from pyspark.sql import Row
 
 import spark_ext
 from spark_ext import LakehouseProgress, Obstacle, Survey, SurveyedTable
-from spark_ext.model.rows import json_lines
 from spark_ext.errors import MalformedMessageError
+from spark_ext.model.rows import json_lines
 from spark_ext.process.questions import ask
 from spark_ext.removal.row import CostSum, ErrorSum, ObstacleSum, SurveySums, sums
 from spark_ext.removal.stages import STAGES

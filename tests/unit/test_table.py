@@ -28,7 +28,6 @@ from spark_ext.removal.reasons import Reason
 from spark_ext.removal.row import SurveyedTable
 from spark_ext.removal.stages import STAGES
 from spark_ext.tables.sql import Statements
-from spark_ext.tables.table import RemovalStages
 from tests.unit.connect import ConnectSession
 
 TABLE = {
