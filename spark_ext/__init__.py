@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from spark_ext.model.dropped import ColumnVerdict, DroppedPlace, LiveColumn
     from spark_ext.model.metadata import ColumnChange, FileCount, FlagChange
     from spark_ext.removal.reasons import Reason
-    from spark_ext.removal.row import (
+    from spark_ext.removal.stages import (
         CostSum,
         ErrorSum,
         Obstacle,
         ObstacleSum,
+        RemovalStage,
         SurveyedTable,
         SurveySums,
     )
-    from spark_ext.removal.stages import RemovalStage
     from spark_ext.tables.calls import (
         LakehouseOptions,
         align_names,
@@ -69,8 +69,7 @@ _NAMES = {
     "model.dropped": "ColumnVerdict DroppedPlace LiveColumn",
     "model.metadata": "ColumnChange FileCount FlagChange",
     "removal.reasons": "Reason",
-    "removal.row": "CostSum ErrorSum Obstacle ObstacleSum SurveySums SurveyedTable",
-    "removal.stages": "RemovalStage",
+    "removal.stages": "CostSum ErrorSum Obstacle ObstacleSum RemovalStage SurveySums SurveyedTable",
     "tables.calls": "LakehouseOptions align_names remove_column_mapping track untrack",
     "tables.find": "Survey survey",
     "tables.inspect": "AuditResult Certificate DroppedColumns audit dropped_columns",

@@ -28,8 +28,7 @@ from spark_ext.model.dropped import Asked, ColumnVerdict, DroppedPlace
 from spark_ext.model.metadata import ColumnChange, StatusRow, TableFacts, TableMetadata
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.process.messages import parse, with_condition
-from spark_ext.removal.row import SurveyedTable, surveyed
-from spark_ext.removal.stages import RemovalStage, stages
+from spark_ext.removal.stages import RemovalStage, SurveyedTable, stages, surveyed
 
 # The dataclass of rows, and the function that makes rows of a request.
 Relation = tuple[type, Callable[[str], Iterable[Any]]]

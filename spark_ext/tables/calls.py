@@ -12,8 +12,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from spark_ext.removal.row import SurveyedTable
-from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA
+from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA, SurveyedTable
 from spark_ext.tables.find import Place, chosen_tables, text_of
 from spark_ext.tables.goals import Alignment, Goal, Plan, Removal, Tracking
 from spark_ext.tables.progress import LakehouseProgress, Reporter, shown

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from spark_ext.model.rows import in_camel_case, plain
 from spark_ext.removal.reasons import EARLIER_STAGE
-from spark_ext.removal.row import SurveyedTable, SurveySums, sums
-from spark_ext.removal.stages import COPY, METADATA, REWRITE, STAGES, UNMAPPED, WRITERS
+from spark_ext.removal.stages import (
+    COPY,
+    METADATA,
+    REWRITE,
+    STAGES,
+    UNMAPPED,
+    WRITERS,
+    SurveyedTable,
+    SurveySums,
+    sums,
+)
 from spark_ext.show import Facts, Lines, ManyTables, Part, Table, size
 from spark_ext.tables.goals import Removal
 from spark_ext.tables.progress import SURVEYING, LakehouseProgress, Reporter, progress_of, shown

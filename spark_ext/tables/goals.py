@@ -31,7 +31,7 @@ from spark_ext.removal.reasons import (
     reason_in_words,
     what_to_do,
 )
-from spark_ext.removal.row import Obstacle, SurveyedTable
+from spark_ext.removal.stages import Obstacle, SurveyedTable
 from spark_ext.tables.report import (
     ALREADY_DONE,
     BLOCKED,

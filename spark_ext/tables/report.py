@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.rows import ddl, plain
-from spark_ext.removal.row import SurveyedTable
-from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA
+from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA, SurveyedTable
 from spark_ext.show import Cases, Facts, Lines, ManyTables, Part, Table, cell, error_in_words, size
 
 if TYPE_CHECKING:

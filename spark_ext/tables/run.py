@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from spark_ext.model.keys import MODE_NONE
 from spark_ext.model.metadata import FileCount
 from spark_ext.removal.reasons import CONFLICT
-from spark_ext.removal.row import SurveyedTable
-from spark_ext.removal.stages import NOTHING
+from spark_ext.removal.stages import NOTHING, SurveyedTable
 from spark_ext.tables import report
 from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, is_undone, run_remaining
 from spark_ext.tables.progress import RUNNING, LakehouseProgress, Progress, Reporter

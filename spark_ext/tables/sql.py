@@ -19,7 +19,7 @@ from spark_ext.launch import UNKNOWN_VERSION, is_connect, require_version
 from spark_ext.model import keys
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.rows import of_row
-from spark_ext.removal.row import SurveyedTable
+from spark_ext.removal.stages import SurveyedTable
 from spark_ext.tables.progress import Progress, reported
 
 if TYPE_CHECKING:

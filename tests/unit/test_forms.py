@@ -26,7 +26,6 @@ from spark_ext import (
 from spark_ext.auditing.check import DAMAGE, RISK
 from spark_ext.model.dropped import VERDICTS
 from spark_ext.model.metadata import FileCount, TableFacts
-from spark_ext.removal.row import sums
 from spark_ext.removal.stages import (
     BLOCKED,
     COPY,
@@ -35,6 +34,7 @@ from spark_ext.removal.stages import (
     NOTHING,
     REWRITE,
     stages,
+    sums,
 )
 from spark_ext.show import STATES, Rendered
 from spark_ext.tables.report import OUTCOMES, StatementResult

@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from spark_ext import FileCount, StatementResult, SurveyedTable
 from spark_ext.errors import CannotRemoveColumnMappingError
 from spark_ext.model.metadata import Protocol, TableFacts
-from spark_ext.removal.row import surveyed
+from spark_ext.removal.stages import surveyed
 from spark_ext.tables.goals import Begun, Plan, Removal, reach
 from spark_ext.tables.sql import Statements
 from tests.unit.case_files import table_of

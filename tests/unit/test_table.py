@@ -25,8 +25,7 @@ from spark_ext.errors import (
 )
 from spark_ext.model.rows import as_row
 from spark_ext.removal.reasons import Reason
-from spark_ext.removal.row import SurveyedTable
-from spark_ext.removal.stages import STAGES
+from spark_ext.removal.stages import STAGES, SurveyedTable
 from spark_ext.tables.sql import Statements
 from tests.unit.connect import ConnectSession
 

@@ -28,7 +28,7 @@ import sparkext.wire.Question;
 import sparkext.wire.Question.AskedTable;
 
 /**
- * Reads many tables for the costs of removing column mapping. {@code spark_ext/removal/row.py}
+ * Reads many tables for the costs of removing column mapping. {@code spark_ext/removal/stages.py}
  * makes the rows.
  */
 final class Survey {
