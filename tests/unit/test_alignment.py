@@ -16,7 +16,7 @@ from spark_ext.errors import (
     NotMappedError,
 )
 from spark_ext.model.metadata import TableFacts
-from spark_ext.removal.row import SurveyedTable, surveyed
+from spark_ext.removal.stages import SurveyedTable, surveyed
 from spark_ext.tables.goals import Alignment, Begun, reach
 from spark_ext.tables.table import alignment_of
 from tests.unit.case_files import table_of

@@ -19,8 +19,7 @@ from spark_ext import LakehouseProgress, Obstacle, Survey, SurveyedTable
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.rows import json_lines
 from spark_ext.process.questions import ask
-from spark_ext.removal.row import CostSum, ErrorSum, ObstacleSum, SurveySums, sums
-from spark_ext.removal.stages import STAGES
+from spark_ext.removal.stages import STAGES, CostSum, ErrorSum, ObstacleSum, SurveySums, sums
 from tests.unit.case_files import table_of
 from tests.unit.fake_session import A, FakeSession, listed
 from tests.unit.tables import TRACKED, wire_facts, wire_protocol

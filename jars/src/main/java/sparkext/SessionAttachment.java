@@ -25,8 +25,8 @@ import sparkext.process.ProcessSettings;
 import sparkext.sql.TableFunction;
 
 /**
- * The entry point for a running session, which {@code spark_ext/launch.py} calls. Adds to
- * the session what our extension would have added at its start.
+ * The entry point for a running session, which {@code spark_ext/launch.py} calls. Adds to the
+ * session what our extension would have added at its start.
  *
  * <p>The analyzer reads its list of rules for each statement, so a rule that is added to the list
  * takes effect at once. The optimizer reads its rules from the extensions. The parser is unchanged,

@@ -72,7 +72,7 @@ public final class TableAudit {
   }
 
   /**
-   * Returns the findings. {@code spark_ext/tables/audit.py} calls this in a session without the
+   * Returns the findings. {@code spark_ext/tables/inspect.py} calls this in a session without the
    * extension.
    *
    * @param sample negative for all
