@@ -390,16 +390,11 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
     }
     for group in log.files or ():
         for folder in () if _ABSOLUTE.match(group.example) else group.folders:
-            if names.isdisjoint(_decoded(folder)):
+            once = unquote(folder)  # paths are URL-encoded, and folders escaped
+            if names.isdisjoint({folder.lower(), once.lower(), unquote(once).lower()}):
                 text = (
                     f"are in a folder `{folder}=..`, and no column has that name. Readers that find"
                     " partitions by folders, such as Hive, see a column that the table does not"
                     " have."
                 )
                 yield _problem(log, group, text)
-
-
-def _decoded(folder: str) -> set[str]:
-    """Returns the possible names of a folder: paths are URL-encoded, and folders escaped."""
-    once = unquote(folder)
-    return {folder.lower(), once.lower(), unquote(once).lower()}

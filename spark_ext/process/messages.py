@@ -94,7 +94,11 @@ def changed_metadata(
     """Returns the answer to `next_metadata`: the difference between `assigned` and `result`."""
     before = assigned.configuration
     changed = {key: to for key, to in result.configuration.items() if before.get(key) != to}
-    schema = None if result.schema is assigned.schema else _by_place(result.schema, assigned.schema)
+    schema = None
+    if result.schema is not assigned.schema:
+        places = {id(field): place for place, field in enumerate(assigned.schema["fields"])}
+        fields = [places.get(id(field), field) for field in result.schema["fields"]]
+        schema = {**result.schema, "fields": fields}
     return {"configuration": changed, "schema": schema, "warning": warning}
 
 
@@ -208,9 +212,3 @@ def _column(value: Any, known: list[Field], path: str) -> Field:
     raise MalformedMessageError(
         path=f"{path}.fields", problem=f"has {value!r:.99}, which is no column"
     )
-
-
-def _by_place(schema: Schema, known: Schema) -> Schema:
-    """Returns a schema with a number for each column that is the same object in `known`."""
-    places = {id(field): place for place, field in enumerate(known["fields"])}
-    return {**schema, "fields": [places.get(id(field), field) for field in schema["fields"]]}
