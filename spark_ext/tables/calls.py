@@ -40,17 +40,18 @@ class LakehouseOptions(TypedDict, total=False):
     """The options of a call over many tables.
 
     Args:
-        include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the name of
-            a table with or without its catalog and schemas, or the path of a table or its last
-            folder. Letter case counts if Spark is case-sensitive.
-        exclude: Patterns of tables to omit, also if `include` matches.
+        include: Shell patterns of tables (`fnmatch`), by default all; on the command line
+            repeatable. A pattern matches the name of a table with or without its catalog and
+            schemas, or the path of a table or its last folder. Letter case counts if Spark is
+            case-sensitive.
+        exclude: Patterns of tables to omit, also if `include` matches; repeatable, too.
         only: Returns whether the table of a survey row is included. The row of a table that cannot
             be read has its name and its error alone.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
             in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
         max_bytes: A limit for the planned bytes of all tables that begin; on the command line with
-            a unit, such as 500GB (10^9 bytes each) or 500GiB. Each table is read again before
-            it begins; files that other writers add later do not count.
+            a unit, such as 500GB (10^9 bytes each) or 500GiB. Each table is read again before it
+            begins; files that other writers add later do not count.
         max_time: A limit in seconds, or a `timedelta`; on the command line such as 6h, 90m or
             1h30m. When the time is over, no table begins, and running tables are cancelled.
         on_error: `continue` (the default), or the number of failures after which no table begins.
