@@ -285,11 +285,7 @@ DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def require_jars(jvm: Any) -> None:
-    """Refuses a JVM that cannot load the extensions, or has another version of our jar.
-
-    Spark itself only logs a warning if it cannot load an extension. Raises JvmWithoutJarsError or
-    DifferentVersionsError.
-    """
+    """Raises for a JVM without the extensions, of which Spark only warns, or with another jar."""
     wanted = (USAGE_TRACKING_EXTENSION, DELTA_EXTENSION)
     missing = [name for name in wanted if not places_of(jvm, name)]
     if missing:

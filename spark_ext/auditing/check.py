@@ -67,10 +67,7 @@ Describe = Callable[[State], str | None]
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the audit, with the name of its function. The lowest `order` is the worst.
-
-    `needs_start` is whether the check needs at least one state.
-    """
+    """A check of the audit; the worst has the lowest `order`. Most need a state (`needs_start`)."""
 
     name: str
     order: int

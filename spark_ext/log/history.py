@@ -28,10 +28,7 @@ from spark_ext.model.schema import (
 
 @dataclass(frozen=True)
 class State:
-    """The protocol and the metadata of a table from one change of them until the next.
-
-    `commit` is None if log cleanup deleted it, and a checkpoint contains the state.
-    """
+    """The protocol and metadata until their next change; no `commit` if log cleanup deleted it."""
 
     version: int
     commit: Commit | None
@@ -80,10 +77,7 @@ class State:
 
     @property
     def may_add_foreign_columns(self) -> bool:
-        """Returns whether the commit may add columns of another table or version, with their ids.
-
-        An unknown operation may add such columns: a writer may omit `commitInfo`.
-        """
+        """Returns whether the commit, or an unknown one, may add columns with ids of others."""
         return self.operation in (None, keys.CLONE, keys.RESTORE)
 
     @property
@@ -92,10 +86,7 @@ class State:
         return self.operation in (None, keys.CLONE, keys.CONVERT)
 
     def name_in_files(self, column: Column) -> Path:
-        """Returns the path by which readers find a column in data files, in lower case.
-
-        Without column mapping, this is the logical path, even if the schema has physical names.
-        """
+        """Returns the path of a column in data files, in lower case; logical if not mapped."""
         path = column.physical_path if self.is_mapped else column.path
         return lower(path)
 

@@ -252,10 +252,7 @@ def drop_column_mapping_metadata(schema: Schema) -> Schema:
 
 
 def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
-    """Returns the metadata that a field has in the schema of data files.
-
-    Raises UnsupportedModeError, MissingColumnIdError or MissingPhysicalNameError.
-    """
+    """Returns the metadata of a field in the schema of files. Raises as `check_mapped`."""
     mode = supported_mode(mode)
     if mode == keys.MODE_NONE:
         return field_metadata(_without_mapping(field))

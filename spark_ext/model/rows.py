@@ -68,10 +68,7 @@ def ddl(row: type) -> str:
 
 
 def of_row(made: type[_T], row: Row) -> _T:
-    """Returns the dataclass of one of Spark's rows; additional columns of a newer jar are ignored.
-
-    Raises MalformedMessageError if an older jar lacks a column.
-    """
+    """Returns the dataclass of one of Spark's rows; raises if a jar lacks a column."""
     try:
         return _read(made, row)
     except ValueError as lacking:  # a Row raises it for a missing column

@@ -56,10 +56,7 @@ _TRACEBACK_LINES = 12
 
 
 def parse(make: Callable[..., _T], text: str) -> _T:
-    """Returns the value that a request describes, by the fields or parameters of `make`.
-
-    Raises MalformedMessageError if the text has other keys or values of other types.
-    """
+    """Returns the value that a request describes; raises MalformedMessageError."""
     try:
         value = json.loads(text)
     except ValueError as error:

@@ -118,10 +118,7 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Reason
 
 
 def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
-    """Returns whether a removal of column mapping is metadata only.
-
-    Raises ReservedColumnNameError, even if files need changes.
-    """
+    """Returns whether a removal is metadata only; raises ReservedColumnNameError in any case."""
     for column, name in reserved_columns(table):
         raise ReservedColumnNameError(column=column, name=name)
     return not rewrite_reasons(table=table, protocol=protocol)

@@ -162,10 +162,7 @@ def surveyed_tables(
     chosen: Chosen,
     each: Callable[..., Iterable[list[SurveyedTable]]] = map,
 ) -> list[Listed]:
-    """Returns the tables whose full names are chosen; reads those of Delta.
-
-    `each` calls a function for each batch, and yields the rows in order, as `map`.
-    """
+    """Returns the chosen tables, with the rows of Delta's; `each` reads the batches as `map`."""
     started = time.monotonic()
     found = _listed_tables(spark, where)
     listed = [(table, kind) for table, kind in found if chosen(table.table, kind)]

@@ -360,10 +360,7 @@ class Certificate(Rendered):
 def checked_tables(
     given: Certificate | str | os.PathLike[str], column: str | None
 ) -> Mapping[str, CheckedTable]:
-    """Returns the tables of an earlier certificate of the same column, by their locations.
-
-    Raises NotACertificateError, or an OSError if the file cannot be read.
-    """
+    """Returns the tables of an earlier certificate of the same column, by their locations."""
     file = "certificate" if isinstance(given, Certificate) else os.fspath(given)
     text = given.json() if isinstance(given, Certificate) else Path(file).read_bytes()
     try:

@@ -265,10 +265,7 @@ class LakehouseReport(ManyTables):
 
     @property
     def next_call(self) -> str | None:
-        """Returns in words what to call next, and from when; None if nothing remains.
-
-        The same call continues, because each call reads the tables to see what remains.
-        """
+        """Returns in words what to call next, and from when; None if nothing remains."""
         if self.complete:
             return None
         if self.dry_run and self.of(PLANNED):

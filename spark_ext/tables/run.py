@@ -300,10 +300,7 @@ _SECONDS = 0.2
 
 @dataclass
 class Runner:
-    """Runs the tables that wait, in their order, from the moment `started` of `time.monotonic`.
-
-    `run` replaces the results of its tables, also if an error ends it.
-    """
+    """Runs the tables that wait, in their order; `run` replaces their results even if it fails."""
 
     spark: SparkSession
     goal: Goal

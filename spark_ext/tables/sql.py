@@ -138,10 +138,7 @@ def _of_pyspark(error: Exception) -> Exception:
 
 
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
-    """Returns the rows of a table function, which reads the table when rows are collected.
-
-    Raises SessionWithoutExtensionError if the session has no such function.
-    """
+    """Returns the rows of a table function, which reads the table when rows are collected."""
     try:
         return run(spark, f"SELECT * FROM {function}({', '.join(arguments)})")
     except Exception as refusal:
@@ -172,10 +169,7 @@ def is_path(text: str) -> bool:
 
 
 def named_table(spark: SparkSession, *arguments: str) -> Row:
-    """Returns the row of `column_mapping_named_table`, with the full name of a table.
-
-    Raises DifferentVersionsError if the session has a jar of another version.
-    """
+    """Returns the row with the full name of a table; raises for a jar of another version."""
     (row,) = answer(spark, "column_mapping_named_table", *arguments).collect()
     # A jar without this column is older than the column.
     require_version(row.asDict().get("jarVersion", UNKNOWN_VERSION))

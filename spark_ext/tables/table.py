@@ -35,10 +35,7 @@ _REASONS = 3
 
 
 class RemovalStages(Rendered, list[stages.RemovalStage]):
-    """The three stages, from `unmapped` to `writers`: a list that prints as a table.
-
-    `done` has the results of the statements that ran, in order.
-    """
+    """The three stages: a list that prints as a table; `done` has the statements that ran."""
 
     def __init__(
         self, found: Iterable[stages.RemovalStage] = (), done: tuple[StatementResult, ...] = ()

@@ -120,11 +120,7 @@ class Workers:
 
     @contextmanager
     def properties(self, number: int, description: str) -> Iterator[None]:
-        """Sets the properties of a thread for the body, which runs one table.
-
-        Spark keeps every scheduler pool until the application ends, so a pool has the thread's
-        number.
-        """
+        """Sets the thread's properties for one table. Spark keeps every pool: one for a thread."""
         add, remove, _ = self._tags
         tag = self._running[number] = f"spark-ext-{uuid.uuid4()}"
         if not is_connect(self._spark):
