@@ -209,12 +209,11 @@ soak: venv jar ## Compare HISTORIES random histories with the model in JOBS proc
 	$(BIN)/python -m tests.histories.soak --histories $(HISTORIES) --jobs $(JOBS)
 
 .PHONY: lint
-lint: venv ## Check style, types, workflows and prose: ruff, mypy, google-java-format, zizmor, tests/unit/prose.py
+lint: venv ## Check style, types and workflows: ruff, mypy, google-java-format, zizmor
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/zizmor --offline --quiet --min-severity medium .github
-	$(BIN)/python -m pytest --quiet tests/unit/test_prose.py
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
 
 .PHONY: format

@@ -13,7 +13,7 @@ import pytest
 import spark_ext
 from spark_ext import __main__ as command_line
 from spark_ext.cli.commands import COMMANDS
-from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
+from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, blocks, is_run, reason, shown
 from tests.support.pages import PAGES as RUN_PAGES
 from tests.unit.test_settings import DECLARED, SETTING
 
@@ -41,11 +41,11 @@ def links(page: Path) -> list[tuple[Path, str]]:
 
 def anchors(page: Path) -> set[str]:
     """Returns the headings of a page as links name them."""
-    headings = re.findall(r"^#+ (.+)$", outside_of_code(page), re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", without_code(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
 
-def outside_of_code(page: Path) -> str:
+def without_code(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -58,8 +58,7 @@ def python_examples() -> list[object]:
     ]
 
 
-def every_block() -> list[Block]:
-    return [block for page in RUN_PAGES for block in blocks(page)]
+EVERY_BLOCK = [block for page in RUN_PAGES for block in blocks(page)]
 
 
 def commands() -> list[tuple[str, str]]:
@@ -75,11 +74,6 @@ def rows(page: Path) -> list[list[str]]:
     """Returns the cells of every row of every table."""
     lines = page.read_text().splitlines()
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:1] == "|"]
-
-
-def listed_conditions() -> list[tuple[str, str]]:
-    """Returns the conditions of the errors page, with their SQLSTATEs."""
-    return [entry for row in error_rows() for entry in re.findall(r"`(\S+)` `(\S+?)`", row[0])]
 
 
 def error_rows() -> list[list[str]]:
@@ -110,13 +104,6 @@ def test_pages_can_be_read_to_the_end() -> None:
     assert sum(words.values()) <= 22_000
 
 
-def test_readme_is_short() -> None:
-    lines = README.read_text().splitlines()
-
-    assert len(lines) <= 120
-    assert [line for line in lines if len(line) > 120 and line[0] != "|"] == []
-
-
 @pytest.mark.parametrize("example", python_examples())
 def test_examples_compile_and_use_public_names(example: str) -> None:
     tree = ast.parse(example)
@@ -138,18 +125,16 @@ def test_pages_name_existing_methods(page: Path) -> None:
     assert sorted(named - set(dir(spark_ext.UsageTracking))) == []
 
 
-def test_errors_page_lists_every_condition_once() -> None:
-    listed = [condition for condition, _ in listed_conditions()]
+def test_errors_page_lists_every_condition_once_with_sqlstate_cause_and_remedy() -> None:
+    listed = [entry for row in error_rows() for entry in re.findall(r"`(\S+)` `(\S+?)`", row[0])]
 
-    assert sorted(SQL_STATES.keys() - set(listed)) == []
-    assert len(listed) == len(set(listed))
-
-
-def test_listed_condition_has_its_sqlstate() -> None:
-    ours = {name: state for name, state in listed_conditions() if name in SQL_STATES}
-
-    assert ours == {name: SQL_STATES[name] for name in ours}
-    assert all(re.fullmatch(r"[0-9A-Z]{5}", state) for _, state in listed_conditions())
+    assert len(listed) == len(dict(listed))
+    # Delta's and Spark's own conditions are listed too.
+    assert {name: dict(listed).get(name) for name in SQL_STATES} == SQL_STATES
+    for condition, cause, remedy in error_rows():
+        assert re.fullmatch(r"(`[A-Z_]+(\.[A-Z_]+)?` `[0-9A-Z]{5}`(, |$))+", condition)
+        assert cause
+        assert remedy
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
@@ -175,50 +160,27 @@ def test_install_page_contains_the_settings_of_the_defaults_file() -> None:
     assert listed["spark.jars"] != ""
 
 
-@pytest.mark.parametrize("row", error_rows(), ids=lambda row: row[0].split("`")[1])
-def test_listed_condition_has_sqlstate_cause_and_remedy(row: list[str]) -> None:
-    condition, cause, remedy = row
-
-    assert re.fullmatch(r"(`[A-Z_]+(\.[A-Z_]+)?` `[0-9A-Z]{5}`(, |$))+", condition)
-    assert cause
-    assert remedy
-
-
 def test_every_block_runs_or_has_a_reason_or_contains_only_commands() -> None:
-    others = [block for block in every_block() if not is_run(block) and not reason(block)]
-
-    assert [block.place for block in others if not is_of_commands(block)] == []
-
-
-def is_of_commands(block: Block) -> bool:
-    """Returns whether each line is one of our commands (`test_commands_of_pages_exist`)."""
+    # `test_commands_of_pages_exist` tests these.
     ours = ("make ", "python -m spark_ext ", "spark-ext ")
-    return all(line.startswith(ours) for line in block.text.splitlines())
+    others = [block for block in EVERY_BLOCK if not is_run(block) and not reason(block)]
+    hidden = [
+        id_of(page) for page in PAGES if re.search(r"^ {4}|^\s+```", without_code(page), re.M)
+    ]
+
+    lines = [(block.place, line) for block in others for line in block.text.splitlines()]
+    assert [place for place, line in lines if not line.startswith(ours)] == []
+    assert hidden == []
+    assert [block.place for block in EVERY_BLOCK if block.language == OUTPUT] == []
 
 
-def test_blocks_are_all_found() -> None:
-    text = {id_of(page): outside_of_code(page) for page in PAGES}
-
-    assert [page for page, prose in text.items() if re.search(r"^ {4}|^\s+```", prose, re.M)] == []
-    assert [block.place for block in every_block() if block.language == OUTPUT] == []
-
-
-def test_blocks_that_run_elsewhere_exist() -> None:
-    sections = {(block.page, block.section) for block in every_block()}
-
-    assert set(ELSEWHERE) <= sections
+def test_blocks_that_run_elsewhere_or_never_exist() -> None:
+    assert set(ELSEWHERE) <= {(block.page, block.section) for block in EVERY_BLOCK}
     for (_, section), file in ELSEWHERE.items():
         assert f'"{section}"' in (CHECKOUT / file).read_text()
-
-
-def test_blocks_that_never_run_exist_and_show_no_output() -> None:
-    outputs: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
-    for block in every_block():
-        for page, start in NOT_RUN:
-            if block.page == page and block.text.startswith(start):
-                outputs[page, start].append(shown(block))
-
-    assert outputs == {key: [None] for key in NOT_RUN}
+    for page, start in NOT_RUN:
+        (block,) = (b for b in EVERY_BLOCK if b.page == page and b.text.startswith(start))
+        assert shown(block) is None
 
 
 @pytest.mark.parametrize(("page", "command"), commands())
@@ -244,17 +206,3 @@ def test_engines_page_names_the_tested_versions() -> None:
     named["delta-spark"] = named.pop("Kernel Java")
     assert len(named) == 4
     assert [name for name in named if f'"{name}=={named[name]}' not in pins] == []
-
-
-@pytest.mark.parametrize("picture", sorted((CHECKOUT / "docs").glob("*.svg")), ids=id_of)
-def test_pictures_name_existing_files(picture: Path) -> None:
-    sources = [CHECKOUT / "jars" / "src" / "main" / "java", CHECKOUT]
-    named = re.findall(r">((?:sparkext\.|spark_ext/)[\w./]+)", picture.read_text())
-    paths = [name if "/" in name else name.replace(".", "/") for name in named]
-
-    there = [
-        path
-        for path in paths
-        if any((root / end).exists() for root in sources for end in (path, f"{path}.java"))
-    ]
-    assert there == paths != []

@@ -16,22 +16,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXT = (EXAMPLES / "lakehouse.ipynb").read_text()
 CELLS: dict[str, Any] = {cell["id"]: cell for cell in json.loads(TEXT)["cells"]}
 CODE = {name: cell for name, cell in CELLS.items() if cell["cell_type"] == "code"}
-# Maps a cell to a part of its HTML.
-SHOWN = {
-    "track": ">false</td>",
-    "rename": ">RENAME COLUMN</td>",
-    "history": "<td>rename</td>",
-    "stages": ">unmapped</td>",
-    "survey": ">spark_catalog.default.trips</td>",
-    "plan": ">PLANNED</td>",
-    "audit": "<p>trips: no findings</p>",
-    "finding": ">file_missing</td>",
-}
-
-
-def html(name: str) -> str:
-    (output,) = CODE[name]["outputs"]
-    return "".join(output["data"]["text/html"])
 
 
 def test_notebook_is_valid() -> None:
@@ -46,22 +30,14 @@ def test_cells_are_those_of_the_script() -> None:
     assert sources == {name: source.strip() for name, source in maker["CELLS"].items()}
 
 
-def test_cells_were_executed_in_order_without_an_error() -> None:
+def test_cells_were_executed_in_order_and_show_results_as_html() -> None:
     counts = [cell["execution_count"] for cell in CODE.values()]
     outputs = [output for cell in CODE.values() for output in cell["outputs"]]
 
     assert counts == list(range(1, len(CODE) + 1))
     assert {output["output_type"] for output in outputs} == {"execute_result"}
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_output_contains_the_html_form(name: str) -> None:
-    assert html(name).startswith(("<table", "<p>"))
-    assert SHOWN[name] in html(name)
-
-
-def test_every_html_output_is_tested() -> None:
-    assert {name for name, cell in CODE.items() if cell["outputs"]} == set(SHOWN)
+    shown = ["".join(output["data"]["text/html"]) for output in outputs]
+    assert [html for html in shown if not html.startswith(("<table", "<p>"))] == [] != shown
 
 
 def test_notebook_names_no_machine() -> None:

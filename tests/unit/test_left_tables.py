@@ -26,7 +26,7 @@ import shutil
 import pytest
 from tests.support.golden_tables import GOLDEN
 broken = pytest.mark.broken_table
-pytestmark = broken("id_used_again", "feature_without_flag")
+pytestmark = broken("id_used_again")
 def leave(name, path):
     shutil.copytree(GOLDEN / name, path / "t")
 @pytest.fixture(scope="module")
@@ -39,50 +39,34 @@ def test_broken(tmp_path): leave("broken_flag_turned_back", tmp_path)
 def test_marked(tmp_path): leave("broken_flag_turned_back", tmp_path)
 @broken("flag_turned_back")
 def test_stale(tmp_path): leave("flag_true", tmp_path)
-def test_marked_by_the_module(tmp_path): leave("broken_flag_missing", tmp_path)
 def test_failed(tmp_path):
     leave("broken_flag_turned_back", tmp_path)
     assert False
 def test_after_the_failed(tmp_path): pass
 def test_first_of_shared(shared): pass
 def test_second_of_shared(shared): pass
-def test_new_commit(shared): (shared / "t" / "_delta_log" / f"{9:020}.json").write_text("{}")
+def test_last(shared): (shared / "t" / "_delta_log" / f"{9:020}.json").write_text("{}")
 """
-
-
-def run(folder: Path, tests: str) -> tuple[set[str], str]:
-    """Returns the tests that failed, and the output."""
-    folder.mkdir()
-    (folder / "conftest.py").write_text(CONFTEST)
-    (folder / "test_some.py").write_text(tests)
-    command = [sys.executable, "-m", "pytest", "-rfE", "-p", "no:cacheprovider", "test_some.py"]
-    run = subprocess.run(
-        [*command, "--basetemp", str(folder / "base")],
-        cwd=folder,
-        env={"PYTHONPATH": str(CHECKOUT)},
-        capture_output=True,
-        text=True,
-    )
-    return set(re.findall(r"^(?:FAILED|ERROR) test_some.py::(\w+)", run.stdout, re.M)), run.stdout
 
 
 def test_test_fails_if_it_leaves_a_finding_without_a_marker_or_a_marker_without_a_finding(
     tmp_path: Path,
 ) -> None:
-    failed, output = run(tmp_path / "run", TESTS)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_some.py").write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-rfE", "-p", "no:cacheprovider", "test_some.py"]
+    run = subprocess.run(
+        [*command, "--basetemp", str(tmp_path / "base")],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(CHECKOUT)},
+        capture_output=True,
+        text=True,
+    )
 
-    names = ("broken", "stale", "failed", "first_of_shared", "new_commit")
-    assert failed == {f"test_{name}" for name in names}, output
-    place = tmp_path / "run" / "base" / "test_broken0" / "t"
-    assert f"flag_turned_back in version 3 of {place}, by the proof" in output
-    assert "The test makes no table with ('flag_turned_back',)" in output
-    assert "log_without_start in version 9" in output
-
-
-def test_marker_of_a_module_fails_if_no_test_has_a_finding(tmp_path: Path) -> None:
-    without = TESTS.replace('leave("broken_flag_missing", tmp_path)', "pass")
-
-    failed, output = run(tmp_path / "run", without)
-
-    assert "test_new_commit" in failed
-    assert "No test of the module has a finding of ('id_used_again', 'feature_with" in output
+    failed = re.findall(r"^(?:FAILED|ERROR) test_some.py::test_(\w+)", run.stdout, re.MULTILINE)
+    assert {*failed} == {"broken", "stale", "failed", "first_of_shared", "last"}, run.stdout
+    table = tmp_path / "base" / "test_broken0" / "t"
+    assert f"flag_turned_back in version 3 of {table}, by the proof" in run.stdout
+    assert "log_without_start in version 9" in run.stdout
+    # `test_last` fails twice: with its finding, and with the marker of the module.
+    assert "No test of the module has a finding of ('id_used_again',)" in run.stdout

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -16,47 +14,40 @@ from packaging.utils import canonicalize_name
 from tests.matrix.environment import pins, required_here, requirements
 from tests.matrix.pairs import SHORT, WHOLE
 
-CHECKOUT = Path(__file__).parents[2]
-LOCKS = sorted((CHECKOUT / ".ci").glob("*.txt"))
-LOCK = CHECKOUT / ".ci" / "requirements.txt"
+CI = Path(__file__).parents[2] / ".ci"
+PYPROJECT = CI.with_name("pyproject.toml").read_text()
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 # A machine of CI.
 MACHINE = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
 
 
-def locked(file: Path) -> list[Requirement]:
+def locked(name: str) -> list[Requirement]:
     """Returns the requirements of a lock without the hashes."""
-    entries = re.findall(r"^([a-z0-9].*?) \\$", file.read_text(), re.MULTILINE)
+    entries = re.findall(r"^([a-z0-9].*?) \\$", (CI / name).read_text(), re.MULTILINE)
     return [Requirement(entry) for entry in entries]
 
 
-def pinned(requirements: list[Requirement], environment: dict[str, str]) -> dict[str, str]:
-    """Returns the versions of the requirements that apply in an environment."""
+def on_ci(python: str) -> dict[str, str]:
+    return {**MACHINE, "python_version": python, "python_full_version": f"{python}.0"}
+
+
+def pinned(requirements: list[Requirement], machine: dict[str, str]) -> dict[str, str]:
+    """Returns the versions of the requirements that apply to a machine; {} is this one."""
     return {
         canonicalize_name(requirement.name): str(requirement.specifier).removeprefix("==")
         for requirement in requirements
-        if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": ""})
+        if requirement.marker is None or requirement.marker.evaluate({**machine, "extra": ""})
     }
 
 
-def extra(name: str) -> list[Requirement]:
-    """Returns the requirements of an extra of pyproject.toml, including the extras it names."""
-    found = []
-    for requirement in map(Requirement, pyproject()["project"]["optional-dependencies"][name]):
-        if requirement.name == "spark-ext":
-            found += [pin for other in requirement.extras for pin in extra(other)]
-        else:
-            found.append(requirement)
-    return found
-
-
-def pyproject() -> dict[str, Any]:
+def required() -> list[Requirement]:
+    """Returns the pins of all extras of pyproject.toml."""
     tomllib = pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
-    loaded: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
-    return loaded
+    extras = tomllib.loads(PYPROJECT)["project"]["optional-dependencies"].values()
+    return [Requirement(pin) for pins in extras for pin in pins if "spark-ext[" not in pin]
 
 
-@pytest.mark.parametrize("file", LOCKS, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(CI.glob("*.txt")), ids=lambda file: file.name)
 def test_lock_contains_only_versions_with_hashes(file: Path) -> None:
     hashed = r"[\w.-]+==[\w.]+(?: ; [^\\]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
 
@@ -65,33 +56,28 @@ def test_lock_contains_only_versions_with_hashes(file: Path) -> None:
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_lock_contains_the_pins_of_the_package(python: str) -> None:
-    environment = {**MACHINE, "python_version": python, "python_full_version": f"{python}.0"}
-    wanted = pinned(extra("dev"), environment)
+    wanted = pinned(required(), on_ci(python))
 
-    found = pinned(locked(LOCK), environment)
+    found = pinned(locked("requirements.txt"), on_ci(python))
 
     assert {name: found.get(name) for name in wanted} == wanted, "run `make lock`"
-    assert len(found) > len(wanted)
+    assert len(found) > len(wanted) > 20
 
 
 def test_lock_contains_exactly_the_requirements_of_this_environment() -> None:
-    here = pinned(locked(LOCK), {"python_version": f"{sys.version_info[0]}.{sys.version_info[1]}"})
+    here = pinned(locked("requirements.txt"), {})
 
     assert required_here("spark-ext", "dev") - {"spark-ext"} == set(here)
     assert {name: version(name) for name in here} == here
 
 
-def test_other_locks_have_the_same_versions() -> None:
-    (sdists,) = locked(CHECKOUT / ".ci" / "sdists.txt")
-    (client,) = locked(CHECKOUT / ".ci" / "client.txt")
+def test_other_locks_have_the_versions_of_the_package_and_of_each_release() -> None:
+    (sdists,), (client,) = locked("sdists.txt"), locked("client.txt")
+    pyspark = pinned(locked("requirements.txt"), {})["pyspark"]
 
-    assert [str(sdists)] == [str(requirement) for requirement in extra("sdists")]
-    assert client.name == "pyspark-client"
-    assert str(client.specifier).removeprefix("==") == pinned(extra("demo"), MACHINE)["pyspark"]
-
-
-def test_lock_of_pairs_contains_each_release() -> None:
-    assert list(map(str, locked(CHECKOUT / ".ci" / "pairs.txt"))) == pins()
+    assert sdists in required()
+    assert str(client) == f"pyspark-client=={pyspark}"
+    assert list(map(str, locked("pairs.txt"))) == pins()
 
 
 @pytest.mark.parametrize("pair", [*WHOLE, *SHORT])
@@ -102,7 +88,3 @@ def test_environment_of_a_pair_contains_its_requirements(pair: str) -> None:
     assert required_here("spark-ext", "test") - {"spark-ext"} < set(needed)
     assert f"pyspark=={spark} " in requirements(spark, delta)
     assert f"delta-spark=={delta} " in requirements(spark, delta)
-
-
-def test_unlisted_pair_has_no_locked_release() -> None:
-    assert "spark==" not in requirements("99.0.0", "99.0.0")
