@@ -10,6 +10,7 @@ from typing import Any
 
 import chdb
 import deltalake
+import duckdb
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,8 +53,8 @@ LEGACY_CONF = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
-# Spark lacks the codec, but a removal copies the file.
-BROTLI = "pyarrow, brotli"
+# Spark lacks a codec or an encoding, but a removal copies the files.
+BROTLI, DUCKDB = "pyarrow, brotli", "DuckDB"
 
 PYARROW: dict[str, dict[str, Any]] = {
     "pyarrow, plain pages": {
@@ -131,3 +132,7 @@ def other_engines(table: pa.Table, source: Path, folder: Path) -> Iterator[tuple
         " output_format_parquet_write_bloom_filter = 1, output_format_parquet_write_page_index = 1"
     )
     yield "ClickHouse", file
+    file = folder / f"{DUCKDB}.parquet"
+    options = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd"
+    duckdb.sql(f"COPY (FROM read_parquet('{source}')) TO '{file}' ({options})")
+    yield DUCKDB, file
