@@ -24,47 +24,6 @@ class DeltaHooksTest {
   }
 
   @Test
-  void neededHooksAreTheseInOrder() {
-    assertThat(hooks())
-        .extracting(hook -> hook.key().substring("org.apache.spark.sql.delta.".length()))
-        .containsExactly(
-            "TableFeature$.allSupportedFeaturesMap:After",
-            "DeltaColumnMapping$.verifyAndUpdateMetadataChange:After",
-            "DeltaColumnMapping$.filterColumnMappingProperties:After",
-            "commands.RestoreTableCommand.run:Around",
-            "commands.CloneTableCommand.handleClone:Around",
-            "commands.columnmapping.RemoveColumnMappingCommand.run:Instead",
-            "commands.columnmapping.RemoveColumnMappingCommand.buildDataFrame:After",
-            "commands.OptimizeExecutor.groupFilesIntoBins:Arguments",
-            "commands.OptimizeExecutor.groupFilesIntoBins:After",
-            "commands.OptimizeExecutor.runOptimizeBinJob:Instead",
-            "commands.OptimizeExecutor.runOptimizeBinJob:AtEnd",
-            "commands.OptimizeExecutor.commitAndRetry:Arguments",
-            "commands.OptimizeExecutor.optimize:AtEnd",
-            "DeltaTableUtils$.replaceFileIndex:Before",
-            "files.TahoeLogFileIndex.getSnapshot:After",
-            "commands.DMLWithDeletionVectorsHelper$.createTargetDfForScanningForMatches:Before",
-            "commands.DeleteCommand.performDelete:Before",
-            "commands.UpdateCommand.performUpdate:Before",
-            "ConflictChecker.areColumnMappingChangesConflictFree:After",
-            "commands.cdc.CDCReaderBase.checkBatchCdfReadSchemaIncompatibility:After",
-            "sources.DeltaSourceBase.checkReadIncompatibleSchemaChangeOnStreamStartOnce:Before",
-            "sources.DeltaSourceBase.checkReadIncompatibleSchemaChanges:Instead",
-            "sources.DeltaSourceBase.getFileChangesAndCreateDataFrame:Before",
-            "sources.DeltaSourceBase.getFileChangesAndCreateDataFrame:After",
-            "sources.DeltaSource.readSnapshotDescriptor:After",
-            "sources.DeltaSource.latestOffset:After",
-            "catalog.WriteIntoDeltaBuilder.build:After",
-            "DeltaLog$$anon$2.insert:Around",
-            "DeltaDynamicPartitionOverwriteCommand.run:Around",
-            "commands.MergeIntoCommand.runMerge:Around",
-            "commands.AlterTableDropColumnsDeltaCommand.run:Around",
-            "commands.AlterTableChangeColumnDeltaCommand.run:Around",
-            "commands.AlterTableReplaceColumnsDeltaCommand.run:Around",
-            "DeltaLog.startTransaction:After");
-  }
-
-  @Test
   void everyHookHasADifferentKey() {
     assertThat(DeltaHooks.ALL).extracting(DeltaHook::key).doesNotHaveDuplicates();
   }

@@ -23,20 +23,10 @@ class DeltaBuildTest {
   private static final String RELOCATED = "org.apache.spark.sql.delta.Relocated$";
   private static final String ALTER =
       "org.apache.spark.sql.delta.commands.AlterTableSetPropertiesDeltaCommand";
-  private static final String STREAMING = "Lorg/apache/spark/sql/execution/streaming/";
 
   record RemovedClass(String name, String since, List<String> neededBy) {
     String file() {
       return name.replace('.', '/') + ".class";
-    }
-  }
-
-  @Test
-  void pinnedDeltaWasBuiltForThePinnedSpark() throws IOException {
-    try (InputStream relocated =
-        getClass().getResourceAsStream("/org/apache/spark/sql/delta/Relocated$.class")) {
-      String spark = DeltaBuild.spark(relocated).orElseThrow();
-      assertThat(DeltaBuild.isOfLine(Versions.spark(), spark)).isTrue();
     }
   }
 
@@ -80,24 +70,6 @@ class DeltaBuildTest {
       JsonNode listed = mapper.readTree(list).required("removedClasses");
       return List.of(mapper.treeToValue(listed, RemovedClass[].class));
     }
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "OffsetSeqMetadata, 4.0",
-    "checkpointing/OffsetSeqMetadata, 4.1",
-    "checkpointing/OffsetSeqMetadataBase, 4.2"
-  })
-  void ninthParameterIsTheMark(String type, String spark) throws IOException {
-    String descriptor =
-        "(IILjava/lang/String;IIIJLscala/Option;" + STREAMING + type + ";Ljava/lang/Object;Z)V";
-
-    assertThat(spark("createIncrementalExecution", descriptor)).contains(spark);
-  }
-
-  @Test
-  void otherMethodIsTheMarkOfDelta40() throws IOException {
-    assertThat(spark("setActiveSession", "(Ljava/lang/Object;)V")).contains("4.0");
   }
 
   @Test
