@@ -93,7 +93,6 @@ class AuditResult(Rendered):
 
 
 _FUNCTION = "column_mapping_audit"
-_ALL_FILES = -1
 
 
 def audit(
@@ -147,8 +146,8 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
     from pyspark.sql import DataFrame
 
     audit = add_jar(spark).sparkext.sql.TableAudit
-    wanted = _ALL_FILES if sample is None else sample
-    found: DataFrame = DataFrame(audit.rows(spark._jsparkSession, name, wanted), spark)
+    number = -1 if sample is None else sample  # all files
+    found: DataFrame = DataFrame(audit.rows(spark._jsparkSession, name, number), spark)
     return found
 
 
