@@ -57,8 +57,8 @@ def plain(value: Any, of_time: Callable[[datetime], Any] = in_utc) -> Any:
 
 
 def json_lines(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yields a line of JSON for each object."""
-    return (f"{json.dumps(each)}\n" for each in objects)
+    """Yields a line of JSON for each object, with dataclasses as objects of their columns."""
+    return (f"{json.dumps(each, default=as_row)}\n" for each in objects)
 
 
 @cache

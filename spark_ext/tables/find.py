@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.model.rows import in_camel_case, plain
+from spark_ext.model.rows import as_row, in_camel_case
 from spark_ext.removal.reasons import EARLIER_STAGE
 from spark_ext.removal.stages import (
     COPY,
@@ -70,8 +70,9 @@ class Survey(ManyTables):
     sums: SurveySums
 
     def as_objects(self) -> Iterator[dict[str, Any]]:
-        """Yields an object for each table, then one with the sums, for lines of JSON."""
-        yield from map(plain, (*self.tables, {"sums": self.sums}))
+        """Yields an object for each table, then one with the sums, for `json_lines`."""
+        yield from map(as_row, self.tables)
+        yield {"sums": self.sums}
 
     def _parts(self) -> Iterator[Part]:
         sums = self.sums
