@@ -112,6 +112,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "column": {"type": column, "metavar": "NAME"},
     "sample": {"type": partial(count, least=0), "metavar": "N"},
 }
+PLACES = ("include", "exclude")
 _DOCUMENTED = (
     *(audit, dropped_columns, UsageTracking.align_names),
     *(remove_column_mapping, LakehouseOptions),
@@ -123,8 +124,8 @@ HELP = {name: " ".join(text.replace("%", "%%").split()) for name, text in _TEXTS
 
 
 def add_options(group: Any, *names: str) -> None:
-    """Adds some of `OPTIONS` to a parser or a group of its arguments."""
-    for name in names:
+    """Adds those names that `OPTIONS` has to a parser or a group of its arguments."""
+    for name in filter(OPTIONS.__contains__, names):
         flag = f"--{name.replace('_', '-')}"
         group.add_argument(flag, default=argparse.SUPPRESS, help=HELP.get(name), **OPTIONS[name])
 
@@ -148,7 +149,7 @@ def add_where(parser: argparse.ArgumentParser, number: str = "+", others: str = 
 def add_places(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that choose tables."""
     add_where(parser)
-    add_options(parser.add_argument_group("tables"), "include", "exclude")
+    add_options(parser.add_argument_group("tables"), *PLACES)
 
 
 def add_forms(group: Any, json: str, *, has_all: bool = False) -> None:

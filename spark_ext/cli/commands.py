@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from spark_ext import doctor
 from spark_ext.cli.arguments import (
+    PLACES,
     add_forms,
     add_options,
     add_places,
@@ -174,17 +176,18 @@ _SESSION = {
 }
 
 
-def _goal(name: str, function: str, what: str, examples: tuple[str, ...], *own: str) -> Command:
-    """Returns the command of a function, which has options of its own."""
+def _goal(name: str, function: str, what: str, *examples: str) -> Command:
+    """Returns the command of a function, with its options and those of `LakehouseOptions`."""
+    own = signature(getattr(calls, function)).parameters
     return Command(
         name, f"{what}{_CODES}", examples, partial(_run, function), partial(_add_run, own)
     )
 
 
-def _add_run(own: tuple[str, ...], parser: argparse.ArgumentParser) -> None:
+def _add_run(own: Iterable[str], parser: argparse.ArgumentParser) -> None:
     add_places(parser)
-    budget = parser.add_argument_group("budget")
-    add_options(budget, "parallel", "max_bytes", "max_time", "on_error", "dry_run")
+    limits = [name for name in calls.LakehouseOptions.__annotations__ if name not in PLACES]
+    add_options(parser.add_argument_group("budget"), *limits)
     output = parser.add_argument_group("output")
     add_forms(output, "a JSON object with the sums, and one for each table", has_all=True)
     output.add_argument(
@@ -326,26 +329,23 @@ COMMANDS: tuple[Command, ...] = (
         "remove",
         "remove_column_mapping",
         "remove column mapping from every Delta table",
-        (
-            "remove sales main.hr --dry-run",
-            "remove sales --exclude 'tmp_*' --max-bytes 500GB --max-time 6h --report out.html",
-            "remove sales --until readers --parallel 8 --on-error 3 --progress json",
-        ),
-        "until",
+        "remove sales main.hr --dry-run",
+        "remove sales --exclude 'tmp_*' --max-bytes 500GB --max-time 6h --report out.html",
+        "remove sales --until readers --parallel 8 --on-error 3 --progress json",
     ),
     _goal(
         "align",
         "align_names",
         "make every physical name equal to the logical name in every Delta table",
-        ("align sales --dry-run", "align sales --to-name-mode --report out.json"),
-        "to_name_mode",
+        "align sales --dry-run",
+        "align sales --to-name-mode --report out.json",
     ),
-    _goal("track", "track", "track every Delta table", ("track sales --include 'fact_*'",)),
+    _goal("track", "track", "track every Delta table", "track sales --include 'fact_*'"),
     _goal(
         "untrack",
         "untrack",
         "stop tracking every Delta table, before you remove spark-ext",
-        ("untrack spark_catalog --report out.json",),
+        "untrack spark_catalog --report out.json",
     ),
     Command(
         "dropped",
