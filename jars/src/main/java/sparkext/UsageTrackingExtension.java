@@ -5,7 +5,6 @@ import java.io.IOException;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
-import sparkext.check.CheckedParser;
 import sparkext.check.DeltaConfiguration;
 import sparkext.check.StatementCheck;
 import sparkext.common.UsageTrackingErrors;
@@ -54,9 +53,8 @@ public final class UsageTrackingExtension
     DeltaHooks.install();
   }
 
-  /** Adds the parser, the rules and the table functions to a session. */
+  /** Adds the rules and the table functions to a session. */
   static void inject(SparkSessionExtensions extensions) {
-    CheckedParser.inject(extensions);
     StatementCheck.inject(extensions);
     TableFunction.inject(extensions);
     StaleAggregate.inject(extensions);

@@ -6,7 +6,6 @@ import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OptionList;
-import org.apache.spark.sql.catalyst.plans.logical.SingleStatement;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.UnsetTableProperties;
@@ -44,20 +43,8 @@ final class PropertyCheck {
           refuseSessionDefault(node);
           refuseFlag(node);
           refuseFeatureOfTableLike(node);
-          refuseTableLikeOfScript(node);
           return null;
         });
-  }
-
-  /**
-   * Checks CREATE TABLE LIKE in a script. In Spark 4.0 and 4.1 Delta's rules replace the statement
-   * by a command before a rule of ours sees the statement. In a script, the statement itself is no
-   * node of the plan.
-   */
-  private static void refuseTableLikeOfScript(LogicalPlan node) {
-    if (node instanceof SingleStatement statement && isTableLike(statement.parsedPlan())) {
-      refuse(statement.parsedPlan());
-    }
   }
 
   private static boolean isTableLike(LogicalPlan node) {
