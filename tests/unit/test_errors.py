@@ -21,6 +21,32 @@ CLASSES = [
     for value in vars(errors).values()
     if isinstance(value, type) and issubclass(value, SparkExtError) and value is not SparkExtError
 ]
+# The placeholders in the order in which Java passes their values. Python raises some of these
+# conditions too.
+RAISED_IN_JAVA = {
+    "USAGE_TRACKING_INVALID_SETTING": "setting value expected",
+    "USAGE_TRACKING_SEVERAL_JARS": "jars",
+    "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION": "version mismatches supported",
+    "USAGE_TRACKING_DELTA_ALREADY_LOADED": "type error",
+    "USAGE_TRACKING_INVALID_TABLE_NAME": "name",
+    "USAGE_TRACKING_INVALID_SCHEMA_NAME": "name",
+    "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME": "name one other",
+    "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE": "feature",
+    "USAGE_TRACKING_UNREADABLE_DATA_FILE": "path reason",
+    "USAGE_TRACKING_UNREADABLE_LOG": "path reason",
+    "USAGE_TRACKING_REMOVAL_CONFLICT": "timeout rounds attempts version operation",
+    "USAGE_TRACKING_RULES_UNAVAILABLE": "reason command exitCode stderr",
+    "USAGE_TRACKING_MALFORMED_MESSAGE": "path problem",
+    "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION": "spark delta supported",
+    "USAGE_TRACKING_COPY_FAILED": "source target reason",
+    "USAGE_TRACKING_STORAGE_FAILED": "table reason",
+    "USAGE_TRACKING_COMMIT_STATUS_UNKNOWN": "table reason version",
+    "USAGE_TRACKING_SESSION_NOT_ATTACHABLE": "reason",
+    "USAGE_TRACKING_KERNEL_TABLE": "table setting value",
+    "USAGE_TRACKING_TABLE_FUNCTION_FAILED": "function error",
+    "USAGE_TRACKING_FAILED_AFTER_COMMIT": "operation table version reason",
+    "USAGE_TRACKING_STREAM_RESTART_REQUIRED": "table start version",
+}
 
 
 def places(template: str) -> set[str]:
@@ -69,6 +95,13 @@ def test_error_has_its_values_also_when_it_is_pickled_or_copied(error: type[Spar
 
 def test_condition_has_one_class() -> None:
     assert len({error.condition for error in CLASSES}) == len(CLASSES)
+
+
+@pytest.mark.parametrize("condition", RAISED_IN_JAVA)
+def test_java_passes_values_in_the_order_of_the_template(condition: str) -> None:
+    places = re.findall(r"{(\w+)}", LISTED[condition]["template"])
+
+    assert " ".join(dict.fromkeys(places)) == RAISED_IN_JAVA[condition]
 
 
 def test_parameters_are_text() -> None:

@@ -18,59 +18,41 @@ final class Conditions {
 
   private Conditions() {}
 
-  /** The condition and the parameters of an error, whose class this Spark may be unable to load. */
-  static final class Error {
-    private final String condition;
-    private final Map<String, String> parameters = new LinkedHashMap<>();
-
-    private Error(String condition) {
-      this.condition = condition;
-    }
-
-    /** Adds a parameter. */
-    Error with(String name, Object value) {
-      parameters.put(name, String.valueOf(value));
-      return this;
-    }
-
-    String condition() {
-      return condition;
-    }
-
-    String sqlState() {
-      return ALL.required(condition).required("sqlState").textValue();
-    }
-
-    Map<String, String> parameters() {
-      return parameters;
-    }
-
-    String message() {
-      return "[" + condition + "] " + text() + " SQLSTATE: " + sqlState();
-    }
-
-    private String text() {
-      return Conditions.text(ALL.required(condition).required("template").textValue(), parameters);
-    }
-
-    UsageTrackingException exception(Throwable cause) {
-      return new UsageTrackingException(condition, sqlState(), parameters, text(), cause);
-    }
-
-    UsageTrackingException exception() {
-      return exception(null);
-    }
+  /**
+   * Returns the error of a condition.
+   *
+   * @param cause null if there is none
+   * @param values of the placeholders, in the order in which the template names them first
+   */
+  static UsageTrackingException error(String condition, Throwable cause, Object... values) {
+    Map<String, String> parameters = parameters(condition, values);
+    return new UsageTrackingException(
+        condition, sqlState(condition), parameters, text(condition, parameters), cause);
   }
 
-  /** Returns the error of a condition, without parameters. */
-  static Error error(String condition) {
-    return new Error(condition);
+  /** Returns the values by the names of their placeholders. */
+  static Map<String, String> parameters(String condition, Object... values) {
+    Map<String, String> parameters = new LinkedHashMap<>();
+    Matcher found = PLACEHOLDER.matcher(template(condition));
+    while (found.find()) {
+      String name = found.group(2) == null ? found.group(1) : found.group(2);
+      parameters.computeIfAbsent(name, next -> String.valueOf(values[parameters.size()]));
+    }
+    return parameters;
+  }
+
+  static String sqlState(String condition) {
+    return ALL.required(condition).required("sqlState").textValue();
+  }
+
+  private static String template(String condition) {
+    return ALL.required(condition).required("template").textValue();
   }
 
   /** Fills in all values in one pass, because a value may contain braces. */
-  private static String text(String template, Map<String, String> parameters) {
+  static String text(String condition, Map<String, String> parameters) {
     return PLACEHOLDER
-        .matcher(template)
+        .matcher(template(condition))
         .replaceAll(
             found ->
                 Matcher.quoteReplacement(

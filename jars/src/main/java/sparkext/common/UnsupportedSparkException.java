@@ -11,31 +11,33 @@ import java.util.Map;
 public final class UnsupportedSparkException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  private final transient Conditions.Error error;
+  private static final String CONDITION = "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION";
 
-  private UnsupportedSparkException(Conditions.Error error) {
-    super(error.message());
-    this.error = error;
+  private final transient Map<String, String> parameters;
+
+  private UnsupportedSparkException(Map<String, String> parameters) {
+    super(
+        "[%s] %s SQLSTATE: %s"
+            .formatted(
+                CONDITION, Conditions.text(CONDITION, parameters), Conditions.sqlState(CONDITION)));
+    this.parameters = parameters;
   }
 
   /** Returns the error for this Spark and Delta. */
   public static UnsupportedSparkException of(String spark, String delta) {
     return new UnsupportedSparkException(
-        Conditions.error("USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION")
-            .with("spark", spark)
-            .with("delta", delta)
-            .with("supported", Releases.SUPPORTED));
+        Conditions.parameters(CONDITION, spark, delta, Releases.SUPPORTED));
   }
 
   public String getCondition() {
-    return error.condition();
+    return CONDITION;
   }
 
   public String getSqlState() {
-    return error.sqlState();
+    return Conditions.sqlState(CONDITION);
   }
 
   public Map<String, String> getMessageParameters() {
-    return error.parameters();
+    return parameters;
   }
 }

@@ -19,78 +19,53 @@ public final class UsageTrackingErrors {
   /** The rule process did not start, exited, or did not answer in time. */
   public static UsageTrackingException rulesUnavailable(
       String reason, List<String> command, String exitCode, String stderr, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_RULES_UNAVAILABLE")
-        .with("reason", reason)
-        .with("command", String.join(" ", command))
-        .with("exitCode", exitCode)
-        .with("stderr", stderr)
-        .exception(cause);
+    return Conditions.error(
+        "USAGE_TRACKING_RULES_UNAVAILABLE",
+        cause,
+        reason,
+        String.join(" ", command),
+        exitCode,
+        stderr);
   }
 
   /** The rule process sent an answer that cannot be read. */
   public static UsageTrackingException malformedAnswer(String problem, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_MALFORMED_MESSAGE")
-        .with("path", "answer")
-        .with("problem", problem)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_MALFORMED_MESSAGE", cause, "answer", problem);
   }
 
   /** A setting has an invalid value. */
   public static UsageTrackingException invalidSetting(
       String setting, String value, String expected) {
-    return Conditions.error("USAGE_TRACKING_INVALID_SETTING")
-        .with("setting", setting)
-        .with("value", value)
-        .with("expected", expected)
-        .exception();
+    return Conditions.error("USAGE_TRACKING_INVALID_SETTING", null, setting, value, expected);
   }
 
   /** A data file or a deletion vector of a table is missing or damaged. */
   public static UsageTrackingException unreadableDataFile(
       String path, String reason, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_UNREADABLE_DATA_FILE")
-        .with("path", path)
-        .with("reason", reason)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_UNREADABLE_DATA_FILE", cause, path, reason);
   }
 
   /** Other writers kept changing a table until the timeout of its removal. */
   public static UsageTrackingException removalConflict(
       String timeout, int rounds, int attempts, long version, String operation, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_REMOVAL_CONFLICT")
-        .with("timeout", timeout)
-        .with("rounds", rounds)
-        .with("attempts", attempts)
-        .with("version", version)
-        .with("operation", operation)
-        .exception(cause);
+    return Conditions.error(
+        "USAGE_TRACKING_REMOVAL_CONFLICT", cause, timeout, rounds, attempts, version, operation);
   }
 
   /** A data file of a table could not be copied. */
   public static UsageTrackingException copyFailed(
       String source, String target, String reason, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_COPY_FAILED")
-        .with("source", source)
-        .with("target", target)
-        .with("reason", reason)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_COPY_FAILED", cause, source, target, reason);
   }
 
   /** The storage of a table failed while column mapping was removed. */
   public static UsageTrackingException storageFailed(String table, IOException cause) {
-    return Conditions.error("USAGE_TRACKING_STORAGE_FAILED")
-        .with("table", table)
-        .with("reason", cause)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_STORAGE_FAILED", cause, table, cause);
   }
 
   /** The commit that removes column mapping may or may not have been written. */
   public static UsageTrackingException commitUnknown(String table, long version, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_COMMIT_STATUS_UNKNOWN")
-        .with("table", table)
-        .with("version", version)
-        .with("reason", cause)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_COMMIT_STATUS_UNKNOWN", cause, table, cause, version);
   }
 
   /**
@@ -104,56 +79,41 @@ public final class UsageTrackingErrors {
     return failure instanceof SparkThrowable known
             && "DELTA_POST_COMMIT_HOOK_FAILED".equals(known.getCondition())
         ? failure
-        : Conditions.error("USAGE_TRACKING_FAILED_AFTER_COMMIT")
-            .with("operation", operation)
-            .with("table", table)
-            .with("version", version)
-            .with("reason", failure)
-            .exception(failure);
+        : Conditions.error(
+            "USAGE_TRACKING_FAILED_AFTER_COMMIT", failure, operation, table, version, failure);
   }
 
   /** A running stream has the physical names of a version before column mapping was removed. */
   public static UsageTrackingException streamRestartRequired(
       String table, long version, long start) {
-    return Conditions.error("USAGE_TRACKING_STREAM_RESTART_REQUIRED")
-        .with("table", table)
-        .with("version", version)
-        .with("start", start)
-        .exception();
+    return Conditions.error("USAGE_TRACKING_STREAM_RESTART_REQUIRED", null, table, start, version);
   }
 
   /** A file of a table's log cannot be read. */
   public static UsageTrackingException unreadableLog(String path, String reason) {
-    return Conditions.error("USAGE_TRACKING_UNREADABLE_LOG")
-        .with("path", path)
-        .with("reason", reason)
-        .exception();
+    return Conditions.error("USAGE_TRACKING_UNREADABLE_LOG", null, path, reason);
   }
 
   /** The hooks do not match this Delta. */
   public static UsageTrackingException unsupportedDeltaVersion(
       String version, List<String> mismatches, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION")
-        .with("version", version)
-        .with("supported", String.join(", ", Releases.DELTAS))
-        .with("mismatches", String.join("; ", mismatches))
-        .exception(cause);
+    return Conditions.error(
+        "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION",
+        cause,
+        version,
+        String.join("; ", mismatches),
+        String.join(", ", Releases.DELTAS));
   }
 
   /** This Delta was built for another Spark. */
   public static UsageTrackingException unsupportedSparkVersion(String spark, String delta) {
-    return Conditions.error("USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION")
-        .with("spark", spark)
-        .with("delta", delta)
-        .with("supported", Releases.SUPPORTED)
-        .exception();
+    return Conditions.error(
+        "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION", null, spark, delta, Releases.SUPPORTED);
   }
 
   /** The class path has several jars of spark-ext with different content. */
   public static UsageTrackingException severalJars(List<String> jars) {
-    return Conditions.error("USAGE_TRACKING_SEVERAL_JARS")
-        .with("jars", String.join(", ", jars))
-        .exception();
+    return Conditions.error("USAGE_TRACKING_SEVERAL_JARS", null, String.join(", ", jars));
   }
 
   /** The start of a session failed. A {@link UsageTrackingException} is returned unchanged. */
@@ -165,56 +125,37 @@ public final class UsageTrackingErrors {
 
   /** A class of Delta is loaded already, and this JVM cannot redefine classes. */
   public static UsageTrackingException deltaAlreadyLoaded(String type, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_DELTA_ALREADY_LOADED")
-        .with("type", type)
-        .with("error", cause.getMessage())
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_DELTA_ALREADY_LOADED", cause, type, cause.getMessage());
   }
 
   /** A running session cannot be attached. */
   public static UsageTrackingException sessionNotAttachable(String reason, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_SESSION_NOT_ATTACHABLE")
-        .with("reason", reason)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_SESSION_NOT_ATTACHABLE", cause, reason);
   }
 
   /** CREATE TABLE LIKE names the feature, which Delta would drop. */
   public static UsageTrackingException featureOfTableLike(String feature) {
-    return Conditions.error("USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE")
-        .with("feature", feature)
-        .exception();
+    return Conditions.error("USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE", null, feature);
   }
 
   /** A text is not the name of a table. */
   public static UsageTrackingException invalidTableName(String name, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_INVALID_TABLE_NAME")
-        .with("name", name)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_INVALID_TABLE_NAME", cause, name);
   }
 
   /** A text is not the name of a catalog or a schema. */
   public static UsageTrackingException invalidSchemaName(String name, Throwable cause) {
-    return Conditions.error("USAGE_TRACKING_INVALID_SCHEMA_NAME")
-        .with("name", name)
-        .exception(cause);
+    return Conditions.error("USAGE_TRACKING_INVALID_SCHEMA_NAME", cause, name);
   }
 
   /** A name means two tables. */
   public static UsageTrackingException ambiguousTableName(String name, String one, String other) {
-    return Conditions.error("USAGE_TRACKING_AMBIGUOUS_TABLE_NAME")
-        .with("name", name)
-        .with("one", one)
-        .with("other", other)
-        .exception();
+    return Conditions.error("USAGE_TRACKING_AMBIGUOUS_TABLE_NAME", null, name, one, other);
   }
 
   /** The session finds a table by a connector whose tables cannot be changed. */
   public static UsageTrackingException kernelTable(String table, String setting, String value) {
-    return Conditions.error("USAGE_TRACKING_KERNEL_TABLE")
-        .with("table", table)
-        .with("setting", setting)
-        .with("value", value)
-        .exception();
+    return Conditions.error("USAGE_TRACKING_KERNEL_TABLE", null, table, setting, value);
   }
 
   /**
@@ -227,10 +168,7 @@ public final class UsageTrackingErrors {
       return refused;
     }
     return described == null
-        ? Conditions.error("USAGE_TRACKING_TABLE_FUNCTION_FAILED")
-            .with("function", function)
-            .with("error", error)
-            .exception(error)
+        ? Conditions.error("USAGE_TRACKING_TABLE_FUNCTION_FAILED", error, function, error)
         : ofDelta(described, error);
   }
 
