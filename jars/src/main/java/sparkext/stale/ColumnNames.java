@@ -45,25 +45,17 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
    * mapping.
    */
   boolean canReadFilesOf(ColumnNames other) {
-    boolean haveIds = mode.equals(IdMapping$.MODULE$);
-    return haveIds == other.mode.equals(IdMapping$.MODULE$)
-        && isSubsetOf(
-            schema,
-            other.schema,
-            (here, there) ->
-                physicalName(here).equals(other.physicalName(there))
-                    && (!haveIds || Objects.equals(id(here), id(there)))
-                    && (here.nullable() || !there.nullable()),
+    return isFoundById() == other.isFoundById()
+        && match(
+            other,
+            sameNames(other, isFoundById())
+                .and((here, there) -> here.nullable() || !there.nullable()),
             ColumnNames::takesValuesOf);
   }
 
   /** Returns true if the other version has each column, with the same logical and physical name. */
   boolean isSubsetOf(ColumnNames other) {
-    return isSubsetOf(
-        schema,
-        other.schema,
-        (here, there) -> physicalName(here).equals(other.physicalName(there)),
-        ANY_TYPES);
+    return match(other, sameNames(other, /* haveIds= */ false), ANY_TYPES);
   }
 
   /** Returns the path of each column, with Delta's names for levels of arrays and maps. */
@@ -107,71 +99,53 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
    */
   boolean isExtendedBy(ColumnNames other) {
     Set<Seq<String>> paths = paths();
-    return isSubsetOf(
-            schema,
-            other.schema,
+    return match(
+            other,
             (here, there) -> here.nullable() == there.nullable(),
             (here, there) -> takesValuesOf(here, there) && takesValuesOf(there, here))
         && other.byPath().entrySet().stream()
             .allMatch(column -> paths.contains(column.getKey()) || column.getValue().nullable());
   }
 
-  /** Returns true if the other version has each top-level column without a further nested field. */
+  /**
+   * Returns true if the other version, which {@link #isExtendedBy} has compared, has each top-level
+   * column without a further nested field.
+   */
   boolean lacksOnlyColumnsOf(ColumnNames other) {
     return Arrays.stream(schema.fields())
         .allMatch(
             field ->
                 named(other.schema, field.name())
-                    .filter(there -> logical(field.dataType()).equals(logical(there.dataType())))
+                    .map(there -> there.dataType().catalogString())
+                    .filter(field.dataType().catalogString()::equals)
                     .isPresent());
   }
 
   /** Returns true if readers find each column of this version in files of the other version. */
   boolean hasNamesIn(ColumnNames other) {
-    boolean haveIds = mode.equals(IdMapping$.MODULE$);
-    boolean areBothMapped = isMapped() && other.isMapped();
-    return haveIds == other.mode.equals(IdMapping$.MODULE$)
-        && isSubsetOf(
-            schema,
-            other.schema,
-            (here, there) ->
-                physicalName(here).equals(other.physicalName(there))
-                    && (!areBothMapped || Objects.equals(id(here), id(there))),
-            ANY_TYPES);
+    return isFoundById() == other.isFoundById()
+        && match(other, sameNames(other, isMapped() && other.isMapped()), ANY_TYPES);
   }
 
-  /** Returns the type without the metadata of its fields. */
-  private static DataType logical(DataType type) {
-    if (type instanceof StructType struct) {
-      return new StructType(
-          Arrays.stream(struct.fields())
-              .map(
-                  field ->
-                      new StructField(
-                          field.name(),
-                          logical(field.dataType()),
-                          field.nullable(),
-                          org.apache.spark.sql.types.Metadata.empty()))
-              .toArray(StructField[]::new));
-    }
-    if (type instanceof ArrayType array) {
-      return new ArrayType(logical(array.elementType()), array.containsNull());
-    }
-    if (type instanceof MapType map) {
-      return new MapType(logical(map.keyType()), logical(map.valueType()), map.valueContainsNull());
-    }
-    return type;
+  /** Compares columns by physical name, and by id if both versions have ids. */
+  private BiPredicate<StructField, StructField> sameNames(ColumnNames other, boolean haveIds) {
+    return (here, there) ->
+        physicalName(here).equals(other.physicalName(there))
+            && (!haveIds || Objects.equals(id(here), id(there)));
+  }
+
+  private boolean isFoundById() {
+    return mode.equals(IdMapping$.MODULE$);
   }
 
   /** Returns true if the other version has columns that this version lacks. */
   boolean lacksColumnsOf(ColumnNames other) {
-    return !isSubsetOf(other.schema, schema, (here, there) -> true, ANY_TYPES);
+    return !other.match(this, (here, there) -> true, ANY_TYPES);
   }
 
   /** Returns true if the physical name of each column equals its logical name. */
   boolean arePhysicalNamesLogical() {
-    return isSubsetOf(
-        schema, schema, (here, same) -> physicalName(here).equals(here.name()), ANY_TYPES);
+    return match(this, (here, same) -> physicalName(here).equals(here.name()), ANY_TYPES);
   }
 
   boolean isMapped() {
@@ -183,10 +157,17 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   }
 
   /**
-   * Returns true if {@code there} has a field of the same name for each field of {@code here}, and
-   * if both fields and their types pass the tests.
+   * Returns true if the other version has a field of the same name for each field of this version,
+   * and if both fields and their types pass the tests.
    */
-  private static boolean isSubsetOf(
+  private boolean match(
+      ColumnNames other,
+      BiPredicate<StructField, StructField> fields,
+      BiPredicate<DataType, DataType> types) {
+    return match(schema, other.schema, fields, types);
+  }
+
+  private static boolean match(
       DataType here,
       DataType there,
       BiPredicate<StructField, StructField> fields,
@@ -197,18 +178,17 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
               field ->
                   named(other, field.name())
                       .filter(found -> fields.test(field, found))
-                      .filter(
-                          found -> isSubsetOf(field.dataType(), found.dataType(), fields, types))
+                      .filter(found -> match(field.dataType(), found.dataType(), fields, types))
                       .isPresent());
     }
     if (here instanceof ArrayType array && there instanceof ArrayType other) {
       return types.test(here, there)
-          && isSubsetOf(array.elementType(), other.elementType(), fields, types);
+          && match(array.elementType(), other.elementType(), fields, types);
     }
     if (here instanceof MapType map && there instanceof MapType other) {
       return types.test(here, there)
-          && isSubsetOf(map.keyType(), other.keyType(), fields, types)
-          && isSubsetOf(map.valueType(), other.valueType(), fields, types);
+          && match(map.keyType(), other.keyType(), fields, types)
+          && match(map.valueType(), other.valueType(), fields, types);
     }
     return types.test(here, there);
   }

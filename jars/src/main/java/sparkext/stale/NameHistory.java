@@ -3,7 +3,6 @@ package sparkext.stale;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -13,6 +12,7 @@ import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.collection.immutable.Seq;
+import sparkext.delta.ChangedMetadata;
 import sparkext.delta.UsageTrackingFeature;
 
 /**
@@ -124,19 +124,15 @@ final class NameHistory {
    * stores in the schema.
    */
   static boolean areSame(Metadata one, Metadata other) {
-    return Objects.equals(one.id(), other.id())
-        && Objects.equals(one.name(), other.name())
-        && Objects.equals(one.description(), other.description())
-        && Objects.equals(one.format(), other.format())
-        && Objects.equals(one.createdTime(), other.createdTime())
-        && Objects.equals(one.configuration(), other.configuration())
-        && Objects.equals(one.partitionColumns(), other.partitionColumns())
-        && Objects.equals(withoutIdentities(one), withoutIdentities(other));
+    return withoutIdentities(one).equals(withoutIdentities(other));
   }
 
-  private static String withoutIdentities(Metadata metadata) {
+  private static Metadata withoutIdentities(Metadata metadata) {
     String schema = metadata.schemaString();
-    return schema == null ? null : LAST_IDENTITY.matcher(schema).replaceAll("$1");
+    return schema == null
+        ? metadata
+        : ChangedMetadata.of(
+            metadata, LAST_IDENTITY.matcher(schema).replaceAll("$1"), metadata.configuration());
   }
 
   /**
