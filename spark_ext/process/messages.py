@@ -10,21 +10,21 @@ Shape:
         {"schema": .., "configuration": {..}}
 
     A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` if the text is
-    the same there. Among its `fields`, a number is the place of an equal column in `old`,
-    because wide schemas have megabytes. A configuration is an object of the properties that start
-    with `delta.` and of `sparkext.columnMapping.aligning`, or `"=old"` or `"=proposed"` too.
+    the same there, because wide schemas have megabytes. A configuration is an object of the
+    properties that start with `delta.` and of `sparkext.columnMapping.aligning`, or `"=old"` or
+    `"=proposed"` too.
 
     The answer to `next_metadata` is the metadata to commit: the properties that differ from
-    `assigned`, and the schema, null if it equals that of `assigned`. Numbers in the schema are
-    places in `assigned`. A warning is for the session's log; null for none::
+    `assigned`, and the schema, null if it equals that of `assigned`. A warning is for the session's
+    log; null for none::
 
         {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null,
          "warning": null}
 
     The answer to another question is the result of its function in `questions.py`, and the answer
-    to a table function is a relation::
+    to a table function has its rows::
 
-        {"schema": "`path` STRING, `id` BIGINT", "rows": [{"path": "a", "id": 1}]}
+        {"rows": [{"path": "a", "id": 1}]}
 
     An error is an answer too, because py4j passes only the text of an error to the JVM::
 
@@ -45,7 +45,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from spark_ext.errors import MalformedMessageError, RuleFailedError, SparkExtError
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.rows import as_row, in_camel_case
-from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
+from spark_ext.model.schema import EMPTY_SCHEMA, Schema
 
 _T = TypeVar("_T")
 # Converts a JSON value to a value of ours, given its path and the fields of its object so far.
@@ -91,11 +91,7 @@ def changed_metadata(
     """Returns the answer to `next_metadata`: the difference between `assigned` and `result`."""
     before = assigned.configuration
     changed = {key: to for key, to in result.configuration.items() if before.get(key) != to}
-    schema = None
-    if result.schema is not assigned.schema:
-        places = {id(field): place for place, field in enumerate(assigned.schema["fields"])}
-        fields = [places.get(id(field), field) for field in result.schema["fields"]]
-        schema = {**result.schema, "fields": fields}
+    schema = None if result.schema is assigned.schema else result.schema
     return {"configuration": changed, "schema": schema, "warning": warning}
 
 
@@ -189,8 +185,10 @@ def _schema(value: Any, path: str, earlier: Mapping[str, Any]) -> Schema:
         return _earlier(value, path, earlier).schema
     if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
         raise MalformedMessageError(path=path, problem="is not a struct with fields")
-    known = earlier["old"].schema["fields"] if "old" in earlier else []
-    return {**value, "fields": [_column(each, known, path) for each in value["fields"]]}
+    for column in value["fields"]:
+        _require_column(column, path)
+    schema: Schema = value
+    return schema
 
 
 def _earlier(name: str, path: str, earlier: Mapping[str, Any]) -> TableMetadata:
@@ -200,12 +198,9 @@ def _earlier(name: str, path: str, earlier: Mapping[str, Any]) -> TableMetadata:
     return found
 
 
-def _column(value: Any, known: list[Field], path: str) -> Field:
-    if type(value) is int and 0 <= value < len(known):
-        return known[value]
-    column: Field = value if isinstance(value, dict) else {}
-    if isinstance(column.get("name"), str) and isinstance(column.get("type"), (str, dict)):
-        return column
-    raise MalformedMessageError(
-        path=f"{path}.fields", problem=f"has {value!r:.99}, which is no column"
-    )
+def _require_column(value: Any, path: str) -> None:
+    column = value if isinstance(value, dict) else {}
+    if not isinstance(column.get("name"), str) or not isinstance(column.get("type"), (str, dict)):
+        raise MalformedMessageError(
+            path=f"{path}.fields", problem=f"has {value!r:.99}, which is no column"
+        )

@@ -10,7 +10,6 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import CommitContext, Protocol, TableMetadata
-from spark_ext.model.rows import ddl
 from spark_ext.process.messages import changed_metadata, parse, render, render_error
 from spark_ext.removal.copy_plan import copy_plan, purge_plan
 from spark_ext.removal.reasons import is_free
@@ -30,11 +29,16 @@ def ask(question: str, request: str) -> str:
             return render(parse(erasure_question, request))
         if question not in FUNCTIONS:
             raise MalformedMessageError(path="question", problem=f"is unknown: {question!r}")
-        row, rows = FUNCTIONS[question]()
-        return render({"schema": ddl(row), "rows": list(rows(request))})
+        _, rows = FUNCTIONS[question]()
+        return render({"rows": list(rows(request))})
     except Exception as error:
         # py4j would pass only the text of an error to the JVM, without condition and SQLSTATE.
         return render_error(error)
+
+
+def start() -> dict[str, Any]:
+    """Returns nothing; the JVM asks it to start the process before a change needs it."""
+    return {}
 
 
 def metadata_change(
@@ -75,6 +79,7 @@ def purge(table: TableMetadata) -> dict[str, Any]:
 
 # The questions of the commit, the removal and the purge: their parameters are the keys.
 QUESTIONS: dict[str, Callable[..., dict[str, Any]]] = {
+    "start": start,
     "next_metadata": metadata_change,
     "removal": removal,
     "purge": purge,

@@ -36,6 +36,12 @@ from tests.support.rule_process import (
 from tests.support.session_conf import SetConf
 from tests.support.table_log import FLAG
 
+# A row of `column_mapping`.
+COLUMN = {
+    **{"path": "a", "name": "a", "physicalName": "a", "id": 1, "type": "int"},
+    **{"addedVersion": None, "renamedVersion": None, "nameInFilesOf": None},
+}
+
 
 def refusal_then_recovery(table: Table, driver_conf: SetConf) -> AnalysisException:
     """Returns the error of a change, and asserts that the next change succeeds in a new process."""
@@ -318,19 +324,14 @@ def test_long_answer_is_truncated_in_the_error(tracked: Table, rules: Callable[.
     [
         "nonsense",
         "{}",
-        '{"schema": "path STRING"}',
-        '{"rows": []}',
-        '{"schema": "path NO TYPE", "rows": []}',
-        '{"schema": "path STRING", "rows": {}}',
-        '{"schema": "path STRING", "rows": ["a"]}',
-        '{"schema": "path STRING", "rows": [null]}',
-        '{"schema": "path STRING", "rows": [{}]}',
-        '{"schema": "path STRING", "rows": [{"path": 1}]}',
-        '{"schema": "path STRING", "rows": [{"path": "a", "name": "a"}]}',
-        '{"schema": "id BIGINT", "rows": [{"id": "1"}]}',
-        '{"schema": "id BIGINT", "rows": [{"id": 1.5}]}',
-        '{"schema": "id BIGINT", "rows": [{"id": 1}, {"id": 9223372036854775808}]}',
-        '{"schema": "a ARRAY<STRUCT<b: BOOLEAN>>", "rows": [{"a": [{"b": 0}]}]}',
+        '{"rows": {}}',
+        '{"rows": ["a"]}',
+        '{"rows": [null]}',
+        '{"rows": [{}]}',
+        *(
+            json.dumps({"rows": [COLUMN, COLUMN | change]})
+            for change in ({"path": 1}, {"id": "1"}, {"id": 1.5}, {"id": 2**63}, {"other": 1})
+        ),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(
@@ -343,24 +344,7 @@ def test_rows_that_do_not_fit_are_refused(
         tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')").collect()
 
     assert_malformed(refused.value)
-    assert answer in parameters(refused.value)["problem"]
-
-
-@pytest.mark.parametrize(
-    ("columns", "rows"),
-    [("path STRING", [{"path": "a"}]), ("x DOUBLE", [{"x": 1.5}, {"x": 2}, {"x": None}])],
-)
-def test_other_columns_than_a_query_was_analyzed_with_are_refused(
-    tracked: Table, rules: Callable[..., str], columns: str, rows: list[dict[str, object]]
-) -> None:
-    """The values fit the columns of the answer."""
-    rules(f"return {json.dumps({'schema': columns, 'rows': rows})!r}")
-
-    with pytest.raises(AnalysisException) as refused:
-        tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')").collect()
-
-    assert_malformed(refused.value)
-    assert f"has the columns {columns} and not path" in parameters(refused.value)["problem"]
+    assert answer[:200] in parameters(refused.value)["problem"]
 
 
 def test_missing_removal_stage_is_refused(tracked: Table, rules: Callable[..., str]) -> None:

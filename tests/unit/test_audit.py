@@ -16,6 +16,7 @@ from spark_ext import AuditResult, Finding
 from spark_ext.auditing import CHECKS, audit
 from spark_ext.auditing.check import MISLEADING, RISK
 from spark_ext.log.actions import Summary, TableLog
+from spark_ext.model.rows import ddl
 from spark_ext.process.questions import ask
 from spark_ext.tables.inspect import _sql_name
 from tests.unit.logs import audited, log_of
@@ -163,7 +164,7 @@ def test_table_function_returns_the_findings() -> None:
 
     (row,) = answer["rows"]
     assert list(row.values())[:4] == [0, "mapping_keys_remain", "`a b`", None]
-    assert list(row) == [column.split()[0].strip("`") for column in answer["schema"].split(", ")]
+    assert list(row) == [column.split()[0].strip("`") for column in ddl(Finding).split(", ")]
 
 
 class TestApi:

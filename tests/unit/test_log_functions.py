@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from spark_ext.model.rows import ddl
 from spark_ext.process.questions import ask
+from spark_ext.process.table_functions import FUNCTIONS
 from tests.unit.case_files import table_of
 from tests.unit.tables import struct, table, wire
 
@@ -59,8 +61,13 @@ def answer(function: str, **parts: Any) -> Any:
     return json.loads(ask(function, json.dumps({**QUESTION, **parts})))
 
 
-def columns_of(schema: str) -> list[str]:
-    """Returns the names of columns in DDL. Names in structs have a colon."""
+def schema_of(function: str) -> str:
+    return ddl(FUNCTIONS[function]()[0])
+
+
+def columns_of(function: str) -> list[str]:
+    """Returns the names of a function's columns. Names in structs have a colon in DDL."""
+    schema = schema_of(function)
     return [
         word.split("`")[1] for word in schema.replace("STRUCT<", "").split(", ") if ":" not in word
     ]
@@ -88,7 +95,7 @@ def test_columns_have_the_versions_of_their_names() -> None:
 
     versions = [(row["path"], row["addedVersion"], row["renamedVersion"]) for row in found["rows"]]
     assert versions == [("`a b`", 0, None), ("s", 0, None), ("s.d", 0, 4)]
-    assert columns_of(found["schema"]) == list(found["rows"][0])
+    assert columns_of("column_mapping") == list(found["rows"][0])
 
 
 def test_row_has_the_column_whose_physical_name_equals_its_name() -> None:
@@ -117,7 +124,7 @@ def test_history_has_a_row_for_each_event() -> None:
         {**created, "change": "add", "id": 3, "oldName": None, "newName": "s.c"},
         {**last, "change": "rename", "id": 3, "oldName": "s.c", "newName": "s.d"},
     ]
-    assert columns_of(found["schema"]) == list(found["rows"][0])
+    assert columns_of("column_mapping_history") == list(found["rows"][0])
 
     # Events before the log have no version and no operation.
     later = {**LOG, "firstCommit": 2, "commits": LOG["commits"][1:], "summaries": [CHECKPOINT]}
@@ -153,7 +160,7 @@ def test_status_is_one_row() -> None:
         "trueSince": {"version": 4, "timestamp": 399, "operation": None, "userName": None},
         "historyFrom": 0,
     }
-    assert found["schema"].endswith("`newName`: STRING>>, `historyFrom` BIGINT")
+    assert schema_of("column_mapping_status").endswith("`newName`: STRING>>, `historyFrom` BIGINT")
 
 
 def test_status_has_no_features_and_no_flag_without_them() -> None:

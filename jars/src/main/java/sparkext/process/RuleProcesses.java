@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -25,6 +26,8 @@ public final class RuleProcesses {
   /** The instance of the JVM. */
   private static final RuleProcesses SHARED = new RuleProcesses();
 
+  private static final AtomicBoolean IS_STARTED = new AtomicBoolean();
+
   private final ReentrantLock turn = new ReentrantLock(/* fair= */ true);
 
   /** The process of the last answer. Guarded by {@link #turn}. */
@@ -35,6 +38,27 @@ public final class RuleProcesses {
 
   /** The last process that was stopped, and the reason. Guarded by {@link #turn}. */
   private String retired;
+
+  /**
+   * Starts the process in the background, once in the JVM, because the first change of a table
+   * waits for the start. If the start fails, that change starts the process again and gets the
+   * error.
+   */
+  public static void startEarly() {
+    if (SHARED.answers == 0 && !IS_STARTED.getAndSet(true)) {
+      Thread start = new Thread(RuleProcesses::start, "sparkext-rules-start");
+      start.setDaemon(true);
+      start.start();
+    }
+  }
+
+  private static void start() {
+    try {
+      ask("start", "{}");
+    } catch (Exception unavailable) { // also an interrupt
+      LOG.info("The rule process was not started early", unavailable);
+    }
+  }
 
   /**
    * Returns the answer to a question of {@code spark_ext/process/questions.py}.

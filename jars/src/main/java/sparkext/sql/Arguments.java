@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.NullType;
 import org.apache.spark.sql.types.StringType;
 import scala.jdk.javaapi.CollectionConverters;
@@ -40,7 +44,22 @@ record Arguments(String function, List<Expression> given) {
       throw UsageTrackingException.sneakyThrow(
           QueryCompilationErrors.unexpectedInputDataTypeError(function, place + 1, type, argument));
     }
-    Object value = argument.eval(null);
+    return nonNull(argument.eval(null), parameter);
+  }
+
+  String text(int place, String parameter) {
+    return value(place, parameter, DataTypes.StringType).toString();
+  }
+
+  /** Returns the elements of the first argument. Throws if one is null. */
+  Stream<String> texts(String parameter) {
+    ArrayType type = DataTypes.createArrayType(DataTypes.StringType);
+    ArrayData elements = (ArrayData) value(0, parameter, type);
+    return Arrays.stream(elements.toObjectArray(DataTypes.StringType))
+        .map(element -> nonNull(element, parameter).toString());
+  }
+
+  private Object nonNull(Object value, String parameter) {
     if (value == null) {
       throw UsageTrackingException.sneakyThrow(
           QueryCompilationErrors.nullArgumentError(function, parameter));

@@ -4,6 +4,7 @@ package sparkext.sql;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
@@ -11,16 +12,15 @@ import org.apache.spark.sql.types.StructType;
 import sparkext.common.JobNames;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
-import sparkext.wire.FunctionColumns.Relation;
 
 /**
  * The call of a table function, whose tables are found.
  *
- * @param columns of the answer
- * @param relations the tables of the answer, as a SELECT has them
+ * @param columns of the rows
+ * @param relations the tables of the rows, as a SELECT has them
  * @param answer reads the tables after the session has allowed a query of the relations
  */
-record FoundTables(StructType columns, List<LogicalPlan> relations, Callable<Relation> answer) {
+record FoundTables(StructType columns, List<LogicalPlan> relations, Callable<List<Row>> answer) {
   /**
    * Calls a function. PySpark gets any exception as an AnalysisException, except an interrupt or a
    * cancelled job.

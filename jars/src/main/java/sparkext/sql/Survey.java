@@ -16,13 +16,13 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.StructType;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveTable;
 import sparkext.sql.InParallel.TableFailure;
 import sparkext.wire.FunctionColumns;
-import sparkext.wire.FunctionColumns.Relation;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Question.AskedTable;
@@ -61,14 +61,10 @@ final class Survey {
     this.removal = CopySetting.ofRemoval(session);
   }
 
-  /**
-   * Lists the contents of a catalog.
-   *
-   * @param where as {@link ListedTables#in}
-   */
-  static FoundTables listed(SparkSession session, String where) {
+  /** Lists the contents of a catalog or schema; of the current schema without an argument. */
+  static FoundTables listed(SparkSession session, Arguments arguments) {
     List<Row> rows = new ArrayList<>();
-    ListedTables.Listing listing = ListedTables.in(session, where);
+    ListedTables.Listing listing = ListedTables.in(session, where(arguments));
     for (ListedTables.Listed table : listing.tables()) {
       TableFailure failure = table.failure();
       rows.add(
@@ -78,16 +74,19 @@ final class Survey {
               failure == null ? null : failure.condition(),
               failure == null ? null : failure.message()));
     }
-    return new FoundTables(LISTED, List.of(listing.namespace()), () -> new Relation(LISTED, rows));
+    return new FoundTables(LISTED, List.of(listing.namespace()), () -> rows);
   }
 
   /**
-   * Surveys the Delta tables that a catalog lists.
-   *
-   * @param where as {@link ListedTables#in}
+   * Surveys tables by name or by path, or the Delta tables that a catalog lists as {@link #listed}.
+   * A text with a slash outside of backticks is a path.
    */
-  static FoundTables of(SparkSession session, String where) throws UsageTrackingException {
-    ListedTables.Listing listing = ListedTables.in(session, where);
+  static FoundTables of(SparkSession session, Arguments arguments) throws UsageTrackingException {
+    if (arguments.count() > 0 && arguments.given().get(0).dataType() instanceof ArrayType) {
+      return new Survey(session)
+          .tables(arguments.texts("tables").map(table -> wanted(session, table)).toList());
+    }
+    ListedTables.Listing listing = ListedTables.in(session, where(arguments));
     List<Wanted> wanted =
         listing.tables().stream()
             .filter(table -> table.failure() != null || table.kind() == ListedTables.Kind.DELTA)
@@ -101,14 +100,9 @@ final class Survey {
     return new Survey(session).tables(wanted, listing.namespace());
   }
 
-  /**
-   * Surveys tables by name or by path.
-   *
-   * @param tables a text with a slash outside of backticks is a path
-   */
-  static FoundTables of(SparkSession session, List<String> tables) throws UsageTrackingException {
-    return new Survey(session)
-        .tables(tables.stream().map(table -> wanted(session, table)).toList());
+  private static String where(Arguments arguments) {
+    arguments.requireCount(0, 1);
+    return arguments.count() == 0 ? null : arguments.text(0, "schema");
   }
 
   private static Wanted wanted(SparkSession session, String given) {
@@ -140,12 +134,11 @@ final class Survey {
           InParallel.map(session, wanted.subList(from, to), this::read, Survey::unreadable);
       surveyed.stream().map(Surveyed::relation).filter(Objects::nonNull).forEach(all::add);
       for (List<AskedTable> question : questions(surveyed)) {
-        rows.addAll(MetadataRules.relation(NAME, new Question.Survey(question)).rows());
+        rows.addAll(MetadataRules.rows(NAME, new Question.Survey(question)));
       }
       from = to;
     } while (from < wanted.size());
-    StructType columns = FunctionColumns.of(NAME);
-    return new FoundTables(columns, all, () -> new Relation(columns, rows));
+    return new FoundTables(FunctionColumns.of(NAME), all, () -> rows);
   }
 
   private Surveyed read(Wanted wanted) {
@@ -172,9 +165,10 @@ final class Survey {
 
   /** Throws if the session refuses a query of this table. It would refuse the whole survey. */
   private void requireReadable(NamedTable table) {
-    Relation nothing = new Relation(new StructType(), List.of());
     LogicalPlan query =
-        ResolvedCall.of(NAME, new FoundTables(nothing.schema(), table.relations(), () -> nothing));
+        TableFunctionCall.of(
+                NAME, () -> new FoundTables(new StructType(), table.relations(), List::of))
+            .found();
     Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 

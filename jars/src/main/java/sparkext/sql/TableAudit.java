@@ -67,7 +67,7 @@ public final class TableAudit {
                   ? StagedCommits.reading(session, place.newest().get())
                   : table;
           TableLog log = read.liveFiles(sample);
-          return MetadataRules.relation(NAME, new Question.TableQuestion(name, log));
+          return MetadataRules.rows(NAME, new Question.TableQuestion(name, log));
         });
   }
 
@@ -83,7 +83,8 @@ public final class TableAudit {
     // Analyzes and checks the relations.
     tables.relations().forEach(relation -> Dataset$.MODULE$.ofRows(session, relation));
     return Dataset$.MODULE$.ofRows(
-        session, ResolvedCall.given(FoundTables.call(NAME, tables.answer())));
+        session,
+        TableFunctionCall.given(tables.columns(), FoundTables.call(NAME, tables.answer())));
   }
 
   /**

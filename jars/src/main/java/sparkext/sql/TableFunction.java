@@ -47,15 +47,13 @@ import sparkext.release.Versions;
 import sparkext.removal.RemovalCommand;
 import sparkext.sql.TableAudit.StagedCommits;
 import sparkext.wire.FunctionColumns;
-import sparkext.wire.FunctionColumns.Relation;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 
 /**
- * A table function whose first argument is the name of a table: {@code SELECT * FROM
- * column_mapping('db.t')}.
+ * A table function, such as {@code SELECT * FROM column_mapping('db.t')}.
  *
- * <p>The table is found while the query is analyzed, and read after the session has allowed the
+ * <p>Its tables are found while the query is analyzed, and read after the session has allowed the
  * query. {@code spark_ext/process/table_functions.py} makes the rows.
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
@@ -74,8 +72,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           of("column_mapping_removal", option("exact"), TableFunction::stages),
           of("column_mapping_history", null, TableFunction::log),
           of("column_mapping_status", null, TableFunction::log),
-          new TableFunction("column_mapping_copies", null, TableFunction::copies),
-          new TableFunction(
+          ofTable("column_mapping_copies", null, TableFunction::copies),
+          ofTable(
               "column_mapping_commits",
               new Option("version", DataTypes.LongType, -1L),
               TableFunction::commits),
@@ -84,18 +82,25 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               "column_mapping_verdict",
               new Option("asked", DataTypes.StringType, null),
               TableFunction::folder),
-          new TableFunction(
+          ofTable(
               TableAudit.NAME,
               new Option("sample", DataTypes.IntegerType, null),
               (session, table, sample) -> TableAudit.of(session, table, (Integer) sample)),
-          new TableFunction("column_mapping_named_table", option("isPath"), TableFunction::named));
+          ofTable("column_mapping_named_table", option("isPath"), TableFunction::named),
+          new TableFunction(Survey.NAME, Survey::of),
+          new TableFunction("column_mapping_tables", Survey::listed));
 
   private final String name;
-  private final Option option;
-  private final TableFinder finder;
+  private final Finder finder;
 
   /** A second argument. */
   private record Option(String name, DataType type, Object byDefault) {}
+
+  /** Finds the tables of a call. */
+  private interface Finder {
+    FoundTables of(SparkSession session, Arguments arguments)
+        throws UsageTrackingException, IOException, AnalysisException;
+  }
 
   /** Finds the table of a function. */
   private interface TableFinder {
@@ -109,13 +114,27 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         throws UsageTrackingException, IOException;
   }
 
+  private TableFunction(String name, Finder finder) {
+    this.name = name;
+    this.finder = finder;
+  }
+
   /**
+   * Returns a function of one table.
+   *
    * @param option null if there is no second argument
    */
-  private TableFunction(String name, Option option, TableFinder finder) {
-    this.name = name;
-    this.option = option;
-    this.finder = finder;
+  private static TableFunction ofTable(String name, Option option, TableFinder finder) {
+    return new TableFunction(
+        name,
+        (session, given) -> {
+          given.requireCount(1, option == null ? 1 : 2);
+          String table = given.text(0, "table");
+          if (given.count() == 1) {
+            return finder.of(session, table, option == null ? null : option.byDefault());
+          }
+          return finder.of(session, table, given.value(1, option.name(), option.type()));
+        });
   }
 
   private static Option option(String name) {
@@ -123,7 +142,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   }
 
   private static TableFunction of(String function, Option option, Reading reading) {
-    return new TableFunction(
+    return ofTable(
         function,
         option,
         (session, name, value) -> {
@@ -131,7 +150,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           return new FoundTables(
               FunctionColumns.of(function),
               table.relations(),
-              () -> MetadataRules.relation(function, reading.of(session, table, value)));
+              () -> MetadataRules.rows(function, reading.of(session, table, value)));
         });
   }
 
@@ -144,20 +163,18 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               new ExpressionInfo(TableFunction.class.getName(), function.name),
               function));
     }
-    SurveyFunction.inject(extensions);
-    UnresolvedCall.inject(extensions);
-    ResolvedCall.inject(extensions);
+    TableFunctionCall.inject(extensions);
   }
 
   /** Returns the rule for a running session. */
   public static Rule<LogicalPlan> rule() {
-    return new UnresolvedCall.FindTables();
+    return new TableFunctionCall.FindTables();
   }
 
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
     Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
-    return new UnresolvedCall(name, () -> tables(given));
+    return TableFunctionCall.of(name, () -> finder.of(SparkSession.active(), given));
   }
 
   private static Question log(SparkSession session, NamedTable table, Object none)
@@ -240,7 +257,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         NewerCommits.SCHEMA, table.relations(), () -> NewerCommits.of(table, (long) version));
   }
 
-  private static Relation copies(SparkSession session, NamedTable table) throws IOException {
+  private static List<Row> copies(SparkSession session, NamedTable table) throws IOException {
     DeltaLog log = table.snapshot().deltaLog();
     UnnamedCopies copies =
         UnnamedCopies.of(
@@ -255,37 +272,18 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     // VACUUM deletes files that are older than the retention.
     Timestamp removableFrom =
         copies.newest() == null ? null : new Timestamp(copies.newest() + retention + 1);
-    return new Relation(
-        COPIES, List.of(RowFactory.create(copies.numFiles(), copies.sizeInBytes(), removableFrom)));
+    return List.of(RowFactory.create(copies.numFiles(), copies.sizeInBytes(), removableFrom));
   }
 
-  private static Relation named(NamedTable table) {
+  private static List<Row> named(NamedTable table) {
     Snapshot snapshot = table.snapshot();
     boolean tracked = UsageTrackingFeature.isSupportedBy(snapshot.protocol());
     String flag =
         CollectionConverters.asJava(snapshot.metadata().configuration())
             .get(UsageTrackingFeature.FLAG);
-    return new Relation(
-        NAMED_TABLE,
-        List.of(
-            RowFactory.create(
-                table.name(),
-                table.sqlName(),
-                tracked,
-                flag,
-                Versions.ours(),
-                snapshot.version())));
-  }
-
-  private FoundTables tables(Arguments arguments)
-      throws UsageTrackingException, IOException, AnalysisException {
-    arguments.requireCount(1, option == null ? 1 : 2);
-    String table = arguments.value(0, "table", DataTypes.StringType).toString();
-    if (arguments.count() == 1) {
-      return finder.of(SparkSession.active(), table, option == null ? null : option.byDefault());
-    }
-    return finder.of(
-        SparkSession.active(), table, arguments.value(1, option.name(), option.type()));
+    return List.of(
+        RowFactory.create(
+            table.name(), table.sqlName(), tracked, flag, Versions.ours(), snapshot.version()));
   }
 
   /**
@@ -303,7 +301,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     private NewerCommits() {}
 
     /** Returns a row for each commit, the newest first; without an operation if none is known. */
-    static Relation of(NamedTable table, long version) {
+    static List<Row> of(NamedTable table, long version) {
       Snapshot snapshot = table.snapshot();
       Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
       List<Row> rows = new ArrayList<>();
@@ -318,7 +316,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         }
       }
       Collections.reverse(rows);
-      return new Relation(SCHEMA, rows);
+      return rows;
     }
 
     private static Row row(long version, FileStatus commit, Configuration configuration) {

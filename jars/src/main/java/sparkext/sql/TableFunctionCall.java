@@ -4,8 +4,12 @@ package sparkext.sql;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedException;
+import org.apache.spark.sql.catalyst.analysis.package$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
@@ -17,103 +21,120 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.types.StructType;
 import scala.Enumeration;
 import scala.Function1;
+import scala.PartialFunction$;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
-import sparkext.common.UsageTrackingErrors;
-import sparkext.wire.FunctionColumns.Relation;
+import sparkext.common.UsageTrackingException;
 
 /**
- * A table function that is analyzed and not yet answered. Its children are the relations of its
- * tables.
+ * A call of a table function, until its rows replace it in the optimizer.
  *
- * <p>Check rules, listeners and optimizer rules of other extensions see the relations as those of a
- * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads the tables in
- * the optimizer.
+ * <p>Spark 4.0 and 4.1 look up a function, and make its plan, under the lock of the session's
+ * catalog. Every other query waits for that lock, so {@link FindTables} finds the tables later.
+ * Then the children of the plan are the relations of the tables. Check rules, listeners and
+ * optimizer rules of other extensions see the relations as those of a SELECT, and may refuse the
+ * query before anything is read. {@link ReadTables} reads the tables.
+ *
+ * <p>Source: Spark 4.1, SessionCatalog.scala, {@code resolveBuiltinOrTempFunctionInternal}.
  */
-final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
+final class TableFunctionCall extends LogicalPlan implements MultiInstanceRelation {
   private static final long serialVersionUID = 1L;
 
-  private final String function;
-  private final Seq<Attribute> columns;
-  private final Seq<LogicalPlan> relations;
   private final transient Answer answer;
+
+  /** Null until the tables are found. */
+  private final Seq<Attribute> columns;
+
+  private final Seq<LogicalPlan> relations;
+
+  /** Whether the optimizer rules of all extensions have seen the relations. */
   private final boolean seen;
 
-  /**
-   * An answer that is read once for all copies of the plan.
-   *
-   * @param function its name
-   */
+  /** What all copies of the plan share: the function, its tables, and rows that are read once. */
   private static final class Answer {
     private final String function;
-    private final FoundTables tables;
-    private List<org.apache.spark.sql.Row> rows;
+    private final Callable<FoundTables> question;
+    private FoundTables tables;
+    private List<Row> rows;
 
-    Answer(String function, FoundTables tables) {
+    Answer(String function, Callable<FoundTables> question) {
       this.function = function;
-      this.tables = tables;
+      this.question = question;
+    }
+
+    /** Returns the tables. Finds them again after a failure. */
+    synchronized FoundTables tables() {
+      if (tables == null) {
+        tables = FoundTables.call(function, question);
+      }
+      return tables;
     }
 
     /** Returns the rows. Reads again after a failure. */
-    synchronized Seq<org.apache.spark.sql.Row> rows() {
+    synchronized Seq<Row> rows() {
       if (rows == null) {
-        Relation read = FoundTables.call(function, tables.answer());
-        if (!read.schema().equals(tables.columns())) {
-          String problem =
-              "has the columns " + read.schema().toDDL() + " and not " + tables.columns().toDDL();
-          throw UsageTrackingErrors.malformedAnswer(problem, null).sneakyThrow();
-        }
-        rows = read.rows();
+        rows = FoundTables.call(function, tables().answer());
       }
-      return CollectionConverters.asScala(rows).toList();
+      return seq(rows);
     }
   }
 
-  private ResolvedCall(
-      String function,
-      Seq<Attribute> columns,
-      Seq<LogicalPlan> relations,
-      Answer answer,
-      boolean seen) {
-    this.function = function;
+  private TableFunctionCall(
+      Answer answer, Seq<Attribute> columns, Seq<LogicalPlan> relations, boolean seen) {
+    this.answer = answer;
     this.columns = columns;
     this.relations = relations;
-    this.answer = answer;
     this.seen = seen;
   }
 
-  /** Makes the plan of a table function. */
-  static LogicalPlan of(String function, FoundTables tables) {
-    return new ResolvedCall(
-        function,
-        attributes(tables.columns()),
-        CollectionConverters.asScala(tables.relations()).toList(),
-        new Answer(function, tables),
-        /* seen= */ false);
+  /**
+   * Makes the plan of a call.
+   *
+   * @param question finds the tables
+   */
+  static TableFunctionCall of(String function, Callable<FoundTables> question) {
+    return new TableFunctionCall(
+        new Answer(function, question), /* columns= */ null, seq(List.of()), /* seen= */ false);
+  }
+
+  /** Returns the plan with the relations of its tables. */
+  TableFunctionCall found() {
+    FoundTables tables = answer.tables();
+    return new TableFunctionCall(
+        answer, attributes(tables.columns()), seq(tables.relations()), /* seen= */ false);
   }
 
   /** Makes the plan of rows. */
-  static LogicalPlan given(Relation rows) {
-    return LocalRelation$.MODULE$.fromExternalRows(
-        attributes(rows.schema()), CollectionConverters.asScala(rows.rows()).toList());
+  static LogicalPlan given(StructType columns, List<Row> rows) {
+    return LocalRelation$.MODULE$.fromExternalRows(attributes(columns), seq(rows));
   }
 
   private static Seq<Attribute> attributes(StructType schema) {
-    List<Attribute> attributes =
-        List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(schema)));
-    return CollectionConverters.asScala(attributes).toList();
+    return seq(List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(schema))));
   }
 
-  /** Adds {@link ReadTables} to a session. */
+  private static <T> Seq<T> seq(List<T> elements) {
+    return CollectionConverters.asScala(elements).toList();
+  }
+
+  /** Adds the rules that find and read the tables to a session. */
   static void inject(SparkSessionExtensions extensions) {
+    extensions.injectResolutionRule(session -> new FindTables());
     extensions.injectOptimizerRule(session -> new ReadTables());
   }
 
   @Override
+  public boolean resolved() {
+    return columns != null && childrenResolved();
+  }
+
+  @Override
   public Seq<Attribute> output() {
+    if (columns == null) {
+      throw UsageTrackingException.sneakyThrow(new UnresolvedException("output"));
+    }
     return columns;
   }
 
@@ -124,17 +145,15 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
 
   @Override
   public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> relations) {
-    return new ResolvedCall(function, columns, relations.toList(), answer, seen);
+    return new TableFunctionCall(answer, columns, relations.toList(), seen);
   }
 
   /** Spark's implementation needs a constructor that takes the product's elements. */
   @Override
   public LogicalPlan clone() {
-    List<LogicalPlan> copies = new ArrayList<>();
-    CollectionConverters.asJava(relations).forEach(relation -> copies.add(relation.clone()));
-    LogicalPlan copy =
-        new ResolvedCall(
-            function, columns, CollectionConverters.asScala(copies).toList(), answer, seen);
+    List<LogicalPlan> copies =
+        CollectionConverters.asJava(relations).stream().map(LogicalPlan::clone).toList();
+    LogicalPlan copy = new TableFunctionCall(answer, columns, seq(copies), seen);
     copy.copyTagsFrom(this);
     if (analyzed()) {
       copy.setAnalyzed();
@@ -145,10 +164,9 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   /** The sides of a self-join need different columns. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> renewed = new ArrayList<>();
-    CollectionConverters.asJava(columns).forEach(column -> renewed.add(column.newInstance()));
-    return new ResolvedCall(
-        function, CollectionConverters.asScala(renewed).toList(), relations, answer, seen);
+    List<Attribute> renewed =
+        CollectionConverters.asJava(columns).stream().map(Attribute::newInstance).toList();
+    return new TableFunctionCall(answer, seq(renewed), relations, seen);
   }
 
   /** Refers to every column, so that no relation is pruned before other rules have seen it. */
@@ -160,7 +178,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   /** The function does not have the hidden columns of the relations. */
   @Override
   public Seq<Attribute> metadataOutput() {
-    return CollectionConverters.asScala(List.<Attribute>of()).toList();
+    return seq(List.of());
   }
 
   /** Does not read the size of a relation, which would list its files. */
@@ -169,10 +187,14 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     return LocalRelation$.MODULE$.apply(columns).stats();
   }
 
-  /** Returns the pattern of the plan that replaces this plan. */
+  /** Returns the pattern of the plan that this plan replaces or that replaces this plan. */
   @Override
   public Seq<Enumeration.Value> nodePatterns() {
-    return CollectionConverters.asScala(List.of(TreePattern$.MODULE$.LOCAL_RELATION())).toList();
+    return seq(
+        List.of(
+            columns == null
+                ? TreePattern$.MODULE$.UNRESOLVED_TABLE_VALUED_FUNCTION()
+                : TreePattern$.MODULE$.LOCAL_RELATION()));
   }
 
   @Override
@@ -182,18 +204,19 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
 
   @Override
   public Object productElement(int place) {
-    return function;
+    return answer.function;
   }
 
   /** Shows the columns of the function, and nothing of the relations. */
   @Override
   public String simpleString(int maxFields) {
-    return nodeName() + " " + function + columns.mkString("[", ", ", "]");
+    String shown = columns == null ? "" : columns.mkString("[", ", ", "]");
+    return nodeName() + " " + answer.function + shown;
   }
 
   @Override
   public boolean canEqual(Object other) {
-    return other instanceof ResolvedCall;
+    return other instanceof TableFunctionCall;
   }
 
   /**
@@ -213,13 +236,12 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
       int maxFields,
       boolean printNodeId,
       int indent) {
-    StringBuilder line = new StringBuilder("   ".repeat(indent));
-    for (int level = 0; level < lastChildren.size(); level++) {
-      boolean isLast = (boolean) lastChildren.get(level);
-      boolean isOwn = level == lastChildren.size() - 1;
-      line.append(isOwn ? (isLast ? "+- " : ":- ") : (isLast ? "   " : ":  "));
-    }
-    append.apply(line.append(prefix).append(simpleString(maxFields)).append("\n").toString());
+    String margin = "   ".repeat(indent + Math.max(0, lastChildren.size() - 1));
+    String branch =
+        lastChildren.isEmpty()
+            ? ""
+            : (boolean) lastChildren.get(lastChildren.size() - 1) ? "+- " : ":- ";
+    append.apply(margin + branch + prefix + simpleString(maxFields) + "\n");
   }
 
   /** Overrides the same method of later releases. */
@@ -241,16 +263,33 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   /** Two calls are never equal: another user must not get the cached rows of a call. */
   @Override
   public boolean equals(Object other) {
-    return other instanceof ResolvedCall that
+    return other instanceof TableFunctionCall that
         && answer == that.answer
         && seen == that.seen
-        && columns.equals(that.columns)
+        && Objects.equals(columns, that.columns)
         && relations.equals(that.relations);
   }
 
   @Override
   public int hashCode() {
     return Objects.hash(System.identityHashCode(answer), columns);
+  }
+
+  /** Adds the relations of the tables. */
+  static final class FindTables extends Rule<LogicalPlan> {
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+      return plan.containsPattern(TreePattern$.MODULE$.UNRESOLVED_TABLE_VALUED_FUNCTION())
+          ? plan.resolveOperatorsUp(PartialFunction$.MODULE$.fromFunction(FindTables::found))
+          : plan;
+    }
+
+    /** An error contains the position of the function in the text, as for Spark's functions. */
+    private static LogicalPlan found(LogicalPlan node) {
+      return node instanceof TableFunctionCall call && call.columns == null
+          ? package$.MODULE$.withPosition(call, call::found)
+          : node;
+    }
   }
 
   /**
@@ -267,24 +306,17 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
       return plan.containsPattern(TreePattern$.MODULE$.LOCAL_RELATION())
-          ? plan.transformUp(new Replacement())
+          ? plan.transformUp(PartialFunction$.MODULE$.fromFunction(ReadTables::read))
           : plan;
     }
-  }
 
-  private static final class Replacement extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
-    @Override
-    public boolean isDefinedAt(LogicalPlan node) {
-      return node instanceof ResolvedCall;
-    }
-
-    @Override
-    public LogicalPlan apply(LogicalPlan node) {
-      ResolvedCall call = (ResolvedCall) node;
+    private static LogicalPlan read(LogicalPlan node) {
+      if (!(node instanceof TableFunctionCall call)) {
+        return node;
+      }
       return call.seen
           ? LocalRelation$.MODULE$.fromExternalRows(call.columns, call.answer.rows())
-          : new ResolvedCall(
-              call.function, call.columns, call.relations, call.answer, /* seen= */ true);
+          : new TableFunctionCall(call.answer, call.columns, call.relations, /* seen= */ true);
     }
   }
 }

@@ -3,9 +3,6 @@ package sparkext.wire;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.sql.Timestamp;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -29,7 +26,6 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.ChangedMetadata;
-import sparkext.wire.FunctionColumns.Relation;
 
 /** Reads the JSON of answers; {@code spark_ext/process/messages.py} describes the shape. */
 final class AnswerJson {
@@ -65,7 +61,7 @@ final class AnswerJson {
     Metadata decided =
         ChangedMetadata.of(
             assigned,
-            schema.isNull() ? assigned.schemaString() : schemaString(schema, assigned, text),
+            schema.isNull() ? assigned.schemaString() : schema.toString(),
             scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(properties)));
     try {
       // Delta reads the schema next and caches it.
@@ -74,24 +70,6 @@ final class AnswerJson {
     } catch (RuntimeException noSchema) {
       throw noAnswer(text, noSchema);
     }
-  }
-
-  /** Returns the text of a schema. Numbers in the JSON are places in {@code assigned}. */
-  private static String schemaString(JsonNode schema, Metadata assigned, String text)
-      throws UsageTrackingException {
-    if (!schema.path("fields").isArray()) {
-      throw noAnswer(text, null);
-    }
-    JsonNode known = parse(assigned.schemaString()).path("fields");
-    ArrayNode fields = JsonNodeFactory.instance.arrayNode();
-    for (JsonNode field : schema.path("fields")) {
-      JsonNode column = field.isInt() ? known.path(field.intValue()) : field;
-      if (!column.isObject()) {
-        throw noAnswer(text, null);
-      }
-      fields.add(column);
-    }
-    return ((ObjectNode) schema).set("fields", fields).toString();
   }
 
   private static boolean hasTextsOnly(JsonNode object) {
@@ -113,25 +91,20 @@ final class AnswerJson {
   }
 
   /**
-   * Returns the answer of a table function.
+   * Returns the rows of a table function.
    *
    * @throws UsageTrackingException as {@link #decision}
    */
-  static Relation relation(String text) throws UsageTrackingException {
-    JsonNode answer = accepted(text);
-    if (!answer.path("schema").isTextual() || !answer.path("rows").isArray()) {
+  static List<Row> rows(String text, StructType columns) throws UsageTrackingException {
+    JsonNode rows = accepted(text).path("rows");
+    if (!rows.isArray()) {
       throw noAnswer(text, null);
     }
     try {
-      StructType schema = StructType.fromDDL(answer.get("schema").textValue());
-      return new Relation(schema, rows(answer.get("rows"), schema));
-    } catch (Exception unfit) { // fromDDL throws a checked exception, which Scala does not declare
+      return values(rows).map(row -> (Row) value(row, columns)).toList();
+    } catch (IllegalArgumentException unfit) {
       throw noAnswer(text, unfit);
     }
-  }
-
-  private static List<Row> rows(JsonNode rows, StructType schema) {
-    return values(rows).map(row -> (Row) value(row, schema)).toList();
   }
 
   /** Throws if a value does not fit its type. Spark's own reader returns null or skips the row. */

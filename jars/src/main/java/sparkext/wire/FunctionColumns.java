@@ -6,8 +6,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
-import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -31,7 +29,4 @@ public final class FunctionColumns {
       throw new UncheckedIOException(unreadable);
     }
   }
-
-  /** The columns and the rows of a table function. */
-  public record Relation(StructType schema, List<Row> rows) {}
 }

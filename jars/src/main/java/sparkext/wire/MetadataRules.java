@@ -4,12 +4,15 @@ package sparkext.wire;
 import static sparkext.delta.UsageTrackingFeature.FEATURE_DEFAULT;
 import static sparkext.delta.UsageTrackingFeature.FLAG_DEFAULT;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Supplier;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.slf4j.Logger;
@@ -20,7 +23,6 @@ import sparkext.delta.UsageTrackingFeature;
 import sparkext.log.TableLog.ErasureStart;
 import sparkext.parquet.ColumnPlan;
 import sparkext.process.RuleProcesses;
-import sparkext.wire.FunctionColumns.Relation;
 import sparkext.wire.PlanJson.AllowedRemoval;
 import sparkext.wire.PlanJson.PurgePlan;
 import sparkext.wire.Question.TableProtocol;
@@ -101,6 +103,14 @@ public final class MetadataRules {
     }
   }
 
+  /** Starts the rule process in the background if a tracked table is read. */
+  public static void expectQuestions(Object table) {
+    if (table instanceof SnapshotDescriptor read
+        && UsageTrackingFeature.isSupportedBy(read.protocol())) {
+      RuleProcesses.startEarly();
+    }
+  }
+
   /**
    * Returns how a table may remove column mapping.
    *
@@ -150,9 +160,9 @@ public final class MetadataRules {
    *
    * @throws UsageTrackingException a refusal, or a failure of the Python side
    */
-  public static Relation relation(String function, Question question)
-      throws UsageTrackingException {
-    return AnswerJson.relation(RuleProcesses.ask(function, question.json()));
+  public static List<Row> rows(String function, Question question) throws UsageTrackingException {
+    return AnswerJson.rows(
+        RuleProcesses.ask(function, question.json()), FunctionColumns.of(function));
   }
 
   private static boolean namesTracking(Metadata metadata) {

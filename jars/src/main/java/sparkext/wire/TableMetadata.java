@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.wire;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.util.RawValue;
-import java.io.UncheckedIOException;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.sql.delta.actions.Metadata;
-import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -21,8 +14,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>A part that equals the part of earlier metadata in the message is replaced by a name, because
  * wide schemas have megabytes.
  *
- * @param schema JSON, in which an index replaces a column that equals one of the old schema; or the
- *     name of earlier metadata with the same schema; null for none
+ * @param schema JSON, or the name of earlier metadata with the same schema; null for none
  * @param configuration the properties that start with {@code delta.} and {@link #ALIGNING}, or the
  *     name of earlier metadata with the same properties
  */
@@ -56,9 +48,7 @@ record TableMetadata(Object schema, Object configuration) {
     if (proposed != null && schema.equals(proposed.schemaString())) {
       return PROPOSED;
     }
-    return old != null && old.schemaString() != null
-        ? difference(metadata.schema(), old.schema())
-        : new RawValue(schema);
+    return new RawValue(schema);
   }
 
   private static Object configuration(Metadata metadata, Metadata old, Metadata proposed) {
@@ -79,30 +69,5 @@ record TableMetadata(Object schema, Object configuration) {
   private static boolean isRead(String key) {
     return key.equals(ALIGNING)
         || key.regionMatches(/* ignoreCase= */ true, 0, DELTA_PREFIX, 0, DELTA_PREFIX.length());
-  }
-
-  /** Returns a schema with an index for each column that {@code known} contains at that index. */
-  private static Map<String, Object> difference(StructType schema, StructType known) {
-    Map<String, Integer> places = new HashMap<>();
-    StructField[] knownFields = known.fields();
-    for (int place = 0; place < knownFields.length; place++) {
-      places.put(knownFields[place].name(), place);
-    }
-    List<Object> fields = new ArrayList<>();
-    for (StructField field : schema.fields()) {
-      Integer place = places.get(field.name());
-      boolean isKnown = place != null && knownFields[place].equals(field);
-      fields.add(isKnown ? place : json(field));
-    }
-    return Map.of("type", "struct", "fields", fields);
-  }
-
-  private static Object json(StructField field) {
-    try {
-      String alone = new StructType(new StructField[] {field}).json();
-      return Json.read(alone).get("fields").get(0);
-    } catch (JsonProcessingException impossible) {
-      throw new UncheckedIOException(impossible);
-    }
   }
 }
