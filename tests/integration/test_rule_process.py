@@ -234,17 +234,29 @@ def test_worker_is_reached_with_any_preferred_loopback_address(
 def worker_outlives_its_jvm(home: Path, jars: list[str]) -> bool:
     """Kills a session's JVM, and returns whether its rule process still runs after a wait."""
     spark = session(home, jars).getOrCreate()
-    Table(spark, home / "t").create_tracked()
     jvm = jvm_pid(spark)
-    (worker,) = rule_workers(jvm)
+    untracked = Table(spark, home / "untracked").create("a INT")
+    untracked.insert("(1)")
+    assert untracked.selected() == [(1,)]
+    assert rule_workers(jvm) == set()
+    assert Table(spark, home / "t").selected() == [(1,)]
+    wait_until(lambda: len(rule_workers(jvm)) == 1, "the start of the process")
+    workers = rule_workers(jvm)
+    Table(spark, home / "t").alter("ADD COLUMN b INT")
+    assert rule_workers(jvm) == workers
     os.kill(jvm, signal.SIGKILL)
+    (worker,) = workers
     with contextlib.suppress(TimeoutError):
         wait_until(lambda: not is_rule_worker(worker), "its end")
     return is_rule_worker(worker)
 
 
-def test_worker_ends_when_the_jvm_ends(spark: SparkSession, tmp_path: Path) -> None:
+def test_worker_starts_with_a_scan_of_a_tracked_table_and_ends_when_the_jvm_ends(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     jars = [*resolved_jars(spark), our_jar()]
+    table = Table(spark, tmp_path / "t").create_tracked("a INT")
+    table.insert("(1)")
 
     assert not in_new_process(worker_outlives_its_jvm, tmp_path, jars)
 

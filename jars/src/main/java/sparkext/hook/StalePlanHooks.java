@@ -15,6 +15,7 @@ import static sparkext.hook.HookedMethod.method;
 
 import java.util.List;
 import sparkext.stale.StalePlan;
+import sparkext.wire.MetadataRules;
 
 /**
  * The hooks that refuse to read files by a plan whose columns had other names when the plan was
@@ -23,7 +24,8 @@ import sparkext.stale.StalePlan;
 final class StalePlanHooks {
   /**
    * Refuses to scan, or to rewrite, files of the newest version by a plan that looks for columns
-   * under names that these files lack, or that knows too few columns to rewrite rows.
+   * under names that these files lack, or that knows too few columns to rewrite rows. Starts the
+   * rule process for the first tracked table.
    *
    * <p>Why here: every planned scan of a Delta table passes this method, inside and outside of
    * transactions, and so do the rows that UPDATE, DELETE and MERGE rewrite. {@link
@@ -42,7 +44,10 @@ final class StalePlanHooks {
               "replaceFileIndex",
               LOGICAL_PLAN,
               "org.apache.spark.sql.execution.datasources.FileIndex"),
-          call -> StalePlan.refuseScan(call.argument(0), call.argument(1)));
+          call -> {
+            StalePlan.refuseScan(call.argument(0), call.argument(1));
+            MetadataRules.expectQuestions(call.argument(1));
+          });
 
   /**
    * Refuses to list files for a stale plan, in a session that plans without data skipping.
