@@ -9,9 +9,9 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.PartialFunction$;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Makes Spark fail for unreadable files. Their rows would be lost in a session that ignores missing
@@ -37,38 +37,31 @@ public final class StrictFileRead {
         ((org.apache.spark.sql.classic.Dataset<?>) given)
             .queryExecution()
             .analyzed()
-            .transformDown(new WithOptions());
+            .transformDown(PartialFunction$.MODULE$.fromFunction(StrictFileRead::withOptions));
     return Dataset$.MODULE$.ofRows((SparkSession) given.sparkSession(), plan);
   }
 
-  private static final class WithOptions extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
-    @Override
-    public boolean isDefinedAt(LogicalPlan node) {
-      return node instanceof LogicalRelation relation
-          && relation.relation() instanceof HadoopFsRelation;
+  private static LogicalPlan withOptions(LogicalPlan node) {
+    if (!(node instanceof LogicalRelation relation
+        && relation.relation() instanceof HadoopFsRelation files)) {
+      return node;
     }
-
-    @Override
-    public LogicalPlan apply(LogicalPlan node) {
-      LogicalRelation relation = (LogicalRelation) node;
-      HadoopFsRelation files = (HadoopFsRelation) relation.relation();
-      Map<String, String> options = new HashMap<>(CollectionConverters.asJava(files.options()));
-      // Options have any letter case: an existing key in another case would be a second key.
-      options.keySet().removeIf(key -> OPTIONS.keySet().stream().anyMatch(key::equalsIgnoreCase));
-      options.putAll(OPTIONS);
-      return relation.copy(
-          files.copy(
-              files.location(),
-              files.partitionSchema(),
-              files.dataSchema(),
-              files.bucketSpec(),
-              files.fileFormat(),
-              Map$.MODULE$.from(CollectionConverters.asScala(options)),
-              files.sparkSession()),
-          relation.output(),
-          relation.catalogTable(),
-          relation.isStreaming(),
-          relation.stream());
-    }
+    Map<String, String> options = new HashMap<>(CollectionConverters.asJava(files.options()));
+    // Options have any letter case: an existing key in another case would be a second key.
+    options.keySet().removeIf(key -> OPTIONS.keySet().stream().anyMatch(key::equalsIgnoreCase));
+    options.putAll(OPTIONS);
+    return relation.copy(
+        files.copy(
+            files.location(),
+            files.partitionSchema(),
+            files.dataSchema(),
+            files.bucketSpec(),
+            files.fileFormat(),
+            Map$.MODULE$.from(CollectionConverters.asScala(options)),
+            files.sparkSession()),
+        relation.output(),
+        relation.catalogTable(),
+        relation.isStreaming(),
+        relation.stream());
   }
 }
