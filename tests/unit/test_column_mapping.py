@@ -3,11 +3,10 @@ from __future__ import annotations
 
 import ast
 import doctest
-import re
 import subprocess
 import sys
 from collections.abc import Callable
-from inspect import signature
+from dataclasses import FrozenInstanceError
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,16 @@ from pyspark.sql.types import StructType
 
 from spark_ext import column_mapping
 from spark_ext.column_mapping import Protocol
-from spark_ext.errors import UnsupportedModeError
+from spark_ext.errors import (
+    DuplicatedColumnIdError,
+    DuplicatedPhysicalNameError,
+    MaxColumnIdNotSetError,
+    MaxColumnIdTooLowError,
+    MissingColumnIdError,
+    MissingPhysicalNameError,
+    SparkExtError,
+    UnsupportedModeError,
+)
 from spark_ext.model.column_mapping import (
     column_id,
     drop_column_mapping_metadata,
@@ -27,11 +35,9 @@ from spark_ext.model.column_mapping import (
     schema_has_column_mapping_metadata,
     with_physical_name,
 )
-from spark_ext.model.keys import (
-    COLUMN_MAPPING_MODE,
-    NESTED_COLUMN_IDS,
-)
-from tests.unit.tables import columns, struct
+from spark_ext.model.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID, NESTED_COLUMN_IDS
+from spark_ext.model.metadata import TableMetadata
+from tests.unit.tables import columns, struct, table, without
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 
@@ -45,34 +51,6 @@ PAGE = (
     *("try_fix_metadata", "allow_mapping_mode_change", "supported_modes"),
     "get_column_mapping_metadata",
 )
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference.rst"
-
-
-def parameters(name: str) -> list[str]:
-    return list(signature(vars(column_mapping)[name]).parameters)
-
-
-# The differences from the page, in its order.
-DIFFERENCES: dict[str, Callable[[], bool]] = {
-    "createPhysicalSchema": lambda: (
-        parameters("create_physical_schema") == ["schema", "reference_schema", "mode"]
-    ),
-    "checkColumnIdAndPhysicalNameAssignments": lambda: (
-        parameters("check_column_id_and_physical_name_assignments") == ["metadata"]
-    ),
-    "verifyAndUpdateMetadataChange": lambda: (
-        parameters("verify_and_update_metadata_change")
-        == ["old", "new", "is_creating_new_table", "is_overwrite_schema"]
-    ),
-    "tryFixMetadata": lambda: "is_overwrite_schema" in parameters("try_fix_metadata"),
-    "satisfyColumnMappingProtocol": lambda: (
-        not column_mapping.satisfy_column_mapping_protocol(Protocol(3, 7))
-    ),
-    "allowMappingModeChange": lambda: column_mapping.allow_mapping_mode_change("name", "none"),
-    "supportedModes": lambda: "id" in column_mapping.supported_modes,
-}
-# `tests/differential` checks that Delta no longer has it.
-REMOVED = "changeColumnMappingModeOnOldProtocol"
 
 
 def docstrings_of_constants() -> dict[str, str]:
@@ -109,9 +87,6 @@ class TestPublicModule:
         assert doc
         run_as_printed(doc)
 
-    def test_example_of_the_module_runs_as_printed(self) -> None:
-        run_as_printed(str(column_mapping.__doc__))
-
     def test_functions_take_and_return_the_types_of_pyspark(self) -> None:
         reference = StructType.fromJson(NESTED)
         logical = column_mapping.drop_column_mapping_metadata(reference)
@@ -126,28 +101,14 @@ class TestPublicModule:
         assert column_mapping.get_physical_name(reference["a"]) == "col-1"
         keys = column_mapping.get_column_mapping_metadata(reference["a"], "name")
         assert keys["parquet.field.id"] == 1
-        assert column_mapping.TableMetadata(reference).schema == NESTED
-
-    def test_unmapped_table_passes_the_check_of_ids_and_names(self) -> None:
-        unmapped = column_mapping.TableMetadata(struct({"a": ""}))
-
-        column_mapping.check_column_id_and_physical_name_assignments(unmapped)
+        assert TableMetadata(reference).schema == NESTED
 
     def test_unmapped_table_keeps_ids_and_names_only_if_it_has_them(self) -> None:
-        plain, keyed = (column_mapping.TableMetadata(struct({"a": a})) for a in ("", "1 col-1"))
+        plain, keyed = (TableMetadata(struct({"a": a})) for a in ("", "1 col-1"))
         change = column_mapping.verify_and_update_metadata_change
 
         assert change(old=keyed, new=keyed) == keyed
         assert change(old=plain, new=keyed) == plain
-
-    def test_reference_lists_the_differences_from_the_page(self) -> None:
-        table = REFERENCE.read_text().split("Differences")[1]
-
-        assert re.findall(r"^   \* - ``(\w+)``", table, re.MULTILINE) == [*DIFFERENCES, REMOVED]
-
-    @pytest.mark.parametrize("name", DIFFERENCES)
-    def test_function_differs_from_the_page_as_listed(self, name: str) -> None:
-        assert DIFFERENCES[name]()
 
     def test_lowest_protocol_allows_column_mapping_and_older_ones_do_not(self) -> None:
         reader, writer = column_mapping.MIN_READER_VERSION, column_mapping.MIN_WRITER_VERSION
@@ -157,11 +118,12 @@ class TestPublicModule:
         assert satisfies(column_mapping.MIN_PROTOCOL_VERSION)
         assert not satisfies(Protocol(reader - 1, writer))
         assert not satisfies(Protocol(reader, writer - 1))
+        assert not satisfies(Protocol(3, 7))  # the feature is not listed
 
     @pytest.mark.parametrize("mode", [None, "none", "NAME", "id"])
     def test_mapped_tables_require_a_new_protocol(self, mode: str | None) -> None:
         properties = {} if mode is None else {COLUMN_MAPPING_MODE: mode}
-        metadata = column_mapping.TableMetadata(schema=NESTED, configuration=properties)
+        metadata = TableMetadata(schema=NESTED, configuration=properties)
 
         assert column_mapping.requires_new_protocol(metadata) == (mode in ("NAME", "id"))
 
@@ -183,6 +145,7 @@ class TestPublicModule:
     def test_modes_ignore_letter_case(self) -> None:
         assert column_mapping.create_physical_schema(NESTED, NESTED, "None") is NESTED
         assert column_mapping.allow_mapping_mode_change("NONE", "Name")
+        assert column_mapping.allow_mapping_mode_change("name", "none")
 
 
 class TestFields:
@@ -222,3 +185,72 @@ class TestSchemas:
         assert columns(dropped) == {"a": {"column": "", "metadata": {"comment": "why"}}}
         assert not schema_has_column_mapping_metadata(dropped)
         assert schema_has_column_mapping_metadata(schema)
+
+
+ID_ONLY = struct({"a": {"metadata": {"delta.columnMapping.id": 1}}})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "error", "params"),
+    [
+        (table({"a": ""}, "name"), MissingColumnIdError, {"columnName": "a", "mode": "name"}),
+        (
+            TableMetadata(ID_ONLY, {COLUMN_MAPPING_MODE: "id", MAX_COLUMN_ID: "1"}),
+            MissingPhysicalNameError,
+            {"columnName": "a", "mode": "id"},
+        ),
+        (
+            table({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "1 x"}}}, "name"),
+            DuplicatedColumnIdError,
+            {"columnName": "s.x", "columnId": "1", "mode": "name"},
+        ),
+        (
+            table({"a": "1 p", "b": "2 p"}, "name"),
+            DuplicatedPhysicalNameError,
+            {"columnName": "b", "physicalPath": "p", "mode": "name"},
+        ),
+        (
+            without(table({"a": "1 a"}, "name"), MAX_COLUMN_ID),
+            MaxColumnIdNotSetError,
+            {"prop": MAX_COLUMN_ID},
+        ),
+        (
+            table({"a": "5 a"}, "name", properties={MAX_COLUMN_ID: "4"}),
+            MaxColumnIdTooLowError,
+            {"prop": MAX_COLUMN_ID, "tableMax": "4", "fieldMax": "5"},
+        ),
+    ],
+)
+def test_incomplete_mapping_is_refused(
+    metadata: TableMetadata, error: type[SparkExtError], params: dict[str, str]
+) -> None:
+    with pytest.raises(error) as refusal:
+        column_mapping.check_column_id_and_physical_name_assignments(metadata)
+
+    assert refusal.value.params == params
+
+
+def test_unmapped_table_passes_the_check_of_ids_and_names() -> None:
+    column_mapping.check_column_id_and_physical_name_assignments(table({"a": ""}))
+
+
+class TestTableMetadata:
+    def test_metadata_is_immutable(self) -> None:
+        metadata = TableMetadata().with_property("k", "v")
+
+        with pytest.raises(FrozenInstanceError):
+            metadata.configuration = {}  # type: ignore[misc]
+        with pytest.raises(TypeError):
+            metadata.configuration["k"] = "w"  # type: ignore[index]
+
+    def test_update_returns_a_new_value(self) -> None:
+        metadata = TableMetadata()
+
+        assert metadata.with_property("k", "v").configuration == {"k": "v"}
+        assert metadata == TableMetadata()
+
+    def test_update_without_change_returns_the_same_object(self) -> None:
+        metadata = TableMetadata().with_property("k", "v")
+
+        assert metadata.with_property("k", "v") is metadata
+        assert metadata.with_schema(metadata.schema) is metadata

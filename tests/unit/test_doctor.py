@@ -126,67 +126,60 @@ def a_trial(*deltas: str, **changed: Any) -> Trial:
     return Trial(**{**sound, **changed})
 
 
-def test_trial_is_sound_when_it_tracked_its_table() -> None:
-    finding = diagnosis(DEFAULTS, a_trial())
+OF_EMR = "/opt/delta-spark_2.13-4.4.0-amzn-1.jar"
+LOADED = f"loads Delta from /spark/{JAR}; it does not load {OF_EMR}."
+VERSIONS = (
+    "a session of spark-defaults.conf alone: pyspark 4.2.1, Java 17.0.1 at /jvm, Spark 4.2.0"
+    f" with delta-spark 4.4.0 at /spark/{JAR}"
+)
+# A session of spark-defaults.conf, the status, and parts of the text.
+ALONE = [
+    (a_trial(), OK, [VERSIONS]),
+    (a_trial(extensions=[]), NOTE, ["spark_ext.configure"]),
+    (a_trial(extensions=[DELTA_EXTENSION]), NOTE, ["spark_ext.configure"]),
+    (a_trial(extensions=[f"{USAGE_TRACKING_EXTENSION}2"]), NOTE, ["spark_ext.configure"]),
+    (a_trial(delta_places=[]), PROBLEM, [f"names {DELTA_EXTENSION}, and", "ext submit-args`"]),
+    (a_trial(our_places=[]), PROBLEM, [f"names {USAGE_TRACKING_EXTENSION}, and", "ext jars`"]),
+    (a_trial(failure="[A] no https://u:secret@x.org/"), PROBLEM, ["[A] no https://x.org/"]),
+]
+# A session of `configure`, that of spark-defaults.conf, the status, and parts of the text.
+CONFIGURED = [
+    (a_trial(f"/spark/{JAR}", f"/ivy/io.delta_{JAR}"), Trial(), OK, []),
+    (a_trial(f"/spark/{JAR}", OF_EMR), Trial(), NOTE, [LOADED]),
+    (a_trial(f"/ivy/io.delta_{JAR}"), a_trial(f"/aws/{JAR}"), OK, []),
+    # EMR has its Delta in the `spark.jars` of `spark-defaults.conf`.
+    (a_trial(f"/ivy/io.delta_{JAR}"), a_trial(OF_EMR), NOTE, [OF_EMR, "`configure`"]),
+    (a_trial(f"/ivy/io.delta_{JAR}"), a_trial("/a/delta-spark.jar"), NOTE, ["/a/delta-spark.jar"]),
+]
 
-    assert finding.status == OK
-    assert finding.found == (
-        "a session of spark-defaults.conf alone: pyspark 4.2.1, Java 17.0.1 at /jvm, Spark 4.2.0"
-        f" with delta-spark 4.4.0 at /spark/{JAR}"
-    )
 
-
-@pytest.mark.parametrize("extensions", [[], [DELTA_EXTENSION], [f"{USAGE_TRACKING_EXTENSION}2"]])
-def test_trial_of_the_defaults_is_a_note_when_they_do_not_name_the_extension(
-    extensions: list[str],
+@pytest.mark.parametrize(
+    ("way", "trials", "status", "parts"),
+    [
+        *((DEFAULTS, [trial], status, parts) for trial, status, parts in ALONE),
+        *((CONFIGURE, [trial, other], status, parts) for trial, other, status, parts in CONFIGURED),
+    ],
+)
+def test_diagnosis_names_the_problem_and_the_remedy(
+    way: str, trials: list[Trial], status: str, parts: list[str]
 ) -> None:
-    finding = diagnosis(DEFAULTS, a_trial(extensions=extensions))
+    finding = diagnosis(way, *trials)
 
-    assert finding.status == NOTE
-    assert "spark_ext.configure" in str(finding.advice)
-
-
-@pytest.mark.parametrize("missing", ["delta_places", "our_places"])
-def test_trial_is_a_problem_when_an_extension_has_no_jar(missing: str) -> None:
-    finding = diagnosis(DEFAULTS, a_trial(**{missing: []}))
-
-    name = dict(zip(["delta_places", "our_places"], EXTENSIONS, strict=True))[missing]
-    assert finding.status == PROBLEM
-    assert f"names {name}, and" in str(finding.problem)
-    command = "submit-args" if name == DELTA_EXTENSION else "jars"
-    assert f"`python -m spark_ext {command}`" in str(finding.advice)
-
-
-def test_failed_trial_is_a_problem_and_shows_no_password() -> None:
-    failure = "[SOME_CONDITION] no https://user:secret@example.org/spark-ext.jar"
-
-    finding = diagnosis(DEFAULTS, a_trial(failure=failure))
-
-    assert finding.status == PROBLEM
-    assert "[SOME_CONDITION] no https://example.org/" in str(finding.problem)
+    text = f"{finding.found} {finding.problem} {finding.advice}"
+    assert finding.status == status
+    assert (finding.problem is None) == (status == OK)
+    assert [part for part in parts if part not in text] == []
+    assert "secret" not in text
 
 
 def test_first_jar_is_the_loaded_one_when_a_link_to_it_follows(tmp_path: Path) -> None:
     first, link = tmp_path / JAR, tmp_path / "link.jar"
     first.touch()
     link.symlink_to(first)
-    other = "/opt/delta-spark_2.13-4.4.0-amzn-1.jar"
 
-    finding = diagnosis(CONFIGURE, a_trial(str(first), other, str(link)), Trial())
+    finding = diagnosis(CONFIGURE, a_trial(str(first), OF_EMR, str(link)), Trial())
 
-    assert f"loads Delta from {first}; it does not load {other}." in str(finding.problem)
-
-
-@pytest.mark.parametrize(
-    ("other", "status"),
-    [(f"/ivy/io.delta_{JAR}", OK), ("/opt/delta-spark_2.13-4.4.0-amzn-1.jar", NOTE)],
-)
-def test_second_delta_is_a_note_when_it_is_another_artifact(other: str, status: str) -> None:
-    finding = diagnosis(CONFIGURE, a_trial(f"/spark/{JAR}", other), Trial())
-
-    assert finding.status == status
-    assert (f"loads Delta from /spark/{JAR}; " in str(finding.problem)) is (status == NOTE)
-    assert (other in str(finding.problem)) is (status == NOTE)
+    assert f"loads Delta from {first}; it does not load {OF_EMR}." in str(finding.problem)
 
 
 def test_delta_with_several_links_is_one(tmp_path: Path) -> None:
@@ -196,24 +189,6 @@ def test_delta_with_several_links_is_one(tmp_path: Path) -> None:
     trial = a_trial(str(tmp_path / "delta-spark.jar"), str(tmp_path / JAR))
 
     assert diagnosis(DEFAULTS, trial).status == OK
-
-
-@pytest.mark.parametrize(
-    ("of_defaults", "status"),
-    [(JAR, OK), ("delta-spark.jar", NOTE), ("delta-spark_2.13-4.4.0-amzn-1.jar", NOTE)],
-    ids=["same", "no-version", "emr"],
-)
-def test_delta_of_the_defaults_is_a_note_when_configure_replaces_it(
-    of_defaults: str, status: str
-) -> None:
-    """EMR has its Delta in the `spark.jars` of `spark-defaults.conf`."""
-    other = a_trial(f"/aws/{of_defaults}")
-
-    finding = diagnosis(CONFIGURE, a_trial(f"/ivy/io.delta_{JAR}"), other)
-
-    assert finding.status == status
-    assert (f"/aws/{of_defaults}" in str(finding.problem)) is (status == NOTE)
-    assert ("`configure`" in str(finding.advice)) is (status == NOTE)
 
 
 @pytest.mark.parametrize(

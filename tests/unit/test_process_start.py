@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
@@ -152,18 +151,6 @@ def test_old_python_is_reported_before_the_rules_are_imported(jar: Path, tmp_pat
     assert "3.9.18" in output
     assert sys.executable in output
     assert "Traceback" not in output
-
-
-def test_start_uses_only_syntax_of_old_pythons() -> None:
-    """Every Python must reach the comparison of versions, and Python 2 has the least syntax."""
-    tree = ast.parse(START.read_text(encoding="ascii"), feature_version=(3, 7))
-
-    new = (ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Starred, ast.Nonlocal, ast.AsyncWith)
-    assert not [node for node in ast.walk(tree) if isinstance(node, new)]
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    assert not [f.name for f in functions if f.returns or f.args.kwonlyargs or f.args.args]
-    imported = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    assert [ast.unparse(node) for node in imported] == ["import os", "import sys"]
 
 
 def old_pythons() -> list[Path]:
