@@ -99,10 +99,8 @@ def creation() -> str:
 
 
 class TestProcess:
-    def test_wrong_token_is_refused(self, worker: Worker) -> None:
+    def test_wrong_token_or_call_without_token_is_refused(self, worker: Worker) -> None:
         assert worker.answer(b"A\nbeef\ne\n") in (b"", b"!xn\n")
-
-    def test_call_without_token_is_refused(self, worker: Worker) -> None:
         assert worker.answer(b"c\nt\nask\nsnext_metadata\ns{}\ne\n") == b""
 
     def test_process_ends_without_a_token_on_standard_input(self) -> None:
@@ -125,14 +123,6 @@ class TestProcess:
         column = answer["schema"]["fields"][0]
         assert column["metadata"]["delta.columnMapping.physicalName"] == column["name"]
 
-    def test_process_answers_with_a_refusal(self, worker: Worker) -> None:
-        connection, _ = worker.connect(TOKEN)
-
-        with connection:
-            answer = call(connection, json.dumps(test_messages.REQUEST))
-
-        assert answer["error"]["condition"] == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
-
     @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
     def test_process_listens_on_the_loopback_interface_only(self, worker: Worker) -> None:
         sockets = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
@@ -152,11 +142,17 @@ class TestProcess:
 
 
 class TestQuestions:
-    def test_malformed_request_gets_an_error_answer(self) -> None:
-        answer = json.loads(ask("next_metadata", "{"))
+    @pytest.mark.parametrize(
+        ("question", "request_", "path"),
+        [("next_metadata", "{", "$"), ("nothing", "{}", "question")],
+    )
+    def test_malformed_request_or_unknown_question_gets_an_error_answer(
+        self, question: str, request_: str, path: str
+    ) -> None:
+        error = json.loads(ask(question, request_))["error"]
 
-        assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
-        assert answer["error"]["sqlState"] == "XX000"
+        assert error["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
+        assert (error["sqlState"], error["parameters"]["path"]) == ("XX000", path)
 
     def test_defect_gets_an_error_answer(self) -> None:
         request = json.loads(test_messages.with_value("commit.flagDefault", False))
@@ -168,9 +164,3 @@ class TestQuestions:
         assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
         assert answer["error"]["parameters"]["error"] == "KeyError('fields')"
         assert "schema.py" in answer["error"]["parameters"]["traceback"]
-
-    def test_unknown_question_gets_an_error_answer(self) -> None:
-        answer = json.loads(ask("nothing", "{}"))
-
-        assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
-        assert answer["error"]["parameters"]["path"] == "question"

@@ -211,74 +211,71 @@ def write_commit(table: Path, version: int, actions: Actions) -> None:
     file.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
 
 
-def made(
-    table: Path,
-    *others: Json,
-    schema: list[Json] = SCHEMA,
-    file: list[pa.Field] = FILE,
-    stats: Json = STATS,
-    info: Json | None = None,
-) -> list[str]:
-    """Writes a tracked table of one commit with one file, and returns the findings."""
-    (table / "_delta_log").mkdir(parents=True)
-    pyarrow.parquet.write_table(pa.Table.from_pylist(ROWS, pa.schema(file)), table / "a.parquet")
-    add = {"path": "a.parquet", "partitionValues": {}, "size": 1, "dataChange": True}
-    mapping = {"mode": "name", "maxColumnId": "7", "hasDroppedOrRenamed": "false"}
-    properties = {f"delta.columnMapping.{key}": value for key, value in mapping.items()}
-    actions: Actions = [
-        {"commitInfo": info or {"operation": "CREATE TABLE", "engineInfo": "Apache-Spark/4.2.0"}},
-        {"protocol": {"writerFeatures": [FEATURE]}},
-        metadata(schema, properties),
-        {"add": add | {"stats": json.dumps(stats)}},
-        *others,
-    ]
-    write_commit(table, 0, actions)
-    return [each.check for each in findings(table)]
-
-
 def clustered(*path: str) -> Json:
     columns = json.dumps({"clusteringColumns": [path]})
     return {"domainMetadata": {**CLUSTERED, "configuration": columns}}
 
 
-def test_sound_table_has_no_finding(tmp_path: Path) -> None:
-    assert made(tmp_path / "t", clustered("s", "x")) == []
+def with_file_type(number: int, kind: pa.DataType) -> Json:
+    return {"file": [*FILE[:number], FILE[number].with_type(kind), *FILE[number + 1 :]]}
 
 
-def test_clustering_by_an_unknown_column_is_found(tmp_path: Path) -> None:
-    assert made(tmp_path / "t", clustered("s", "y")) == ["clustering_columns"]
+def with_statistics(kind: str, name: str, value: object) -> Json:
+    return {"stats": {**STATS, kind: {**STATS[kind], name: value}}}
 
 
-def test_physical_name_that_differs_in_a_new_table_is_found_unless_create_table_like(
-    tmp_path: Path,
-) -> None:
-    other = "col-deb4f250-c0d6-4076-9e38-d03204ca4594"
-    options: Json = {
-        "schema": [field("id", "integer", 1, other), *SCHEMA[1:]],
-        "file": [in_file(other, pa.int32(), 1), *FILE[1:]],
-        "stats": {},
-    }
-    like = {"engineInfo": "Apache-Spark/4.2.0", "userMetadata": LIKE}
+OTHER = "col-deb4f250-c0d6-4076-9e38-d03204ca4594"
+OTHER_NAME: Json = {
+    "schema": [field("id", "integer", 1, OTHER), *SCHEMA[1:]],
+    "file": [in_file(OTHER, pa.int32(), 1), *FILE[1:]],
+    "stats": {},
+}
+INFO = {"operation": "CREATE TABLE"}
+BY_SPARK = {**INFO, "engineInfo": "Apache-Spark/4.2.0"}
+WITHOUT_ID = {"file": [FILE[0], in_file("s", STRUCT, None), *FILE[2:]]}
+PARTLY = pa.struct([in_file("x", pa.string(), 3), pa.field("price", STRUCT[1].type)])
+WITHOUT_NESTED_ID = {"file": [FILE[0], in_file("s", PARTLY, 2), *FILE[2:]]}
+OF_MORE_DIGITS = pa.struct([STRUCT[0], in_file("price", pa.decimal128(6, 3), 4)])
+# The expected findings, and the parts in which a table of one commit and one file differs.
+MADE: list[tuple[str, Json]] = [
+    ("", {"domain": clustered("s", "x")}),
+    ("clustering_columns", {"domain": clustered("s", "y")}),
+    ("logical_name_missing", OTHER_NAME),
+    ("", {**OTHER_NAME, "info": {**BY_SPARK, "userMetadata": LIKE}}),
+    ("field_ids", WITHOUT_ID),
+    ("", {**WITHOUT_ID, "info": INFO}),
+    ("field_ids", WITHOUT_NESTED_ID),
+    ("", {**WITHOUT_NESTED_ID, "info": INFO}),
+    ("file_types statistics_values", with_file_type(0, pa.date32())),
+    ("file_types", with_file_type(2, pa.int64())),
+    ("file_types", with_file_type(1, OF_MORE_DIGITS)),
+    ("statistics_values", with_statistics("minValues", "s", {"x": LONG[:30] + "a"})),
+    ("statistics_values", with_statistics("maxValues", "s", {"x": "e"})),
+    ("statistics_values", with_statistics("minValues", "s", {"price": 1.1})),
+    ("statistics_values", with_statistics("nullCount", "s", {"price": 0})),
+    ("statistics_values", with_statistics("maxValues", "on", "1970-01-02")),
+    ("statistics_values", with_statistics("minValues", "ratio", 0.2)),
+]
 
-    assert made(tmp_path / "a", **options) == ["logical_name_missing"]
-    assert made(tmp_path / "b", info=like, **options) == []
 
+@pytest.mark.parametrize(("checks", "parts"), MADE)
+def test_defect_of_a_new_table_is_found(tmp_path: Path, checks: str, parts: Json) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    rows = pa.Table.from_pylist(ROWS, pa.schema(parts.get("file", FILE)))
+    pyarrow.parquet.write_table(rows, tmp_path / "a.parquet")
+    add = {"path": "a.parquet", "partitionValues": {}, "size": 1, "dataChange": True}
+    mapping = {"mode": "name", "maxColumnId": "7", "hasDroppedOrRenamed": "false"}
+    properties = {f"delta.columnMapping.{key}": value for key, value in mapping.items()}
+    actions: Actions = [
+        {"commitInfo": parts.get("info", BY_SPARK)},
+        {"protocol": {"writerFeatures": [FEATURE]}},
+        metadata(parts.get("schema", SCHEMA), properties),
+        {"add": add | {"stats": json.dumps(parts.get("stats", STATS))}},
+        *([parts["domain"]] if "domain" in parts else []),
+    ]
+    write_commit(tmp_path, 0, actions)
 
-@pytest.mark.parametrize(
-    "without",
-    [
-        in_file("s", STRUCT, None),
-        in_file(
-            "s", pa.struct([in_file("x", pa.string(), 3), pa.field("price", STRUCT[1].type)]), 2
-        ),
-    ],
-    ids=["top level", "nested"],
-)
-def test_missing_field_id_is_found_in_a_file_of_spark(tmp_path: Path, without: pa.Field) -> None:
-    file = [FILE[0], without, *FILE[2:]]
-
-    assert made(tmp_path / "a", file=file) == ["field_ids"]
-    assert made(tmp_path / "b", file=file, info={"operation": "CREATE TABLE"}) == []
+    assert {each.check for each in findings(tmp_path)} == set(checks.split())
 
 
 @pytest.mark.parametrize(
@@ -312,38 +309,6 @@ def test_missing_field_id_is_found_unless_the_commit_may_rewrite_a_file_older_th
         write_commit(tmp_path, version, actions)
 
     assert {each.check for each in findings(tmp_path)} == checks
-
-
-@pytest.mark.parametrize(
-    ("number", "kind"),
-    [
-        (0, pa.date32()),
-        (2, pa.int64()),
-        (1, pa.struct([STRUCT[0], in_file("price", pa.decimal128(6, 3), 4)])),
-    ],
-)
-def test_wrong_type_in_a_file_is_found(tmp_path: Path, number: int, kind: pa.DataType) -> None:
-    file = [*FILE]
-    file[number] = FILE[number].with_type(kind)
-
-    assert "file_types" in made(tmp_path / "t", file=file)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "value"),
-    [
-        ("minValues", "s", {"x": LONG[:30] + "a"}),
-        ("maxValues", "s", {"x": "e"}),
-        ("minValues", "s", {"price": 1.1}),
-        ("nullCount", "s", {"price": 0}),
-        ("maxValues", "on", "1970-01-02"),
-        ("minValues", "ratio", 0.2),
-    ],
-)
-def test_wrong_statistics_are_found(tmp_path: Path, kind: str, name: str, value: object) -> None:
-    stats = {**STATS, kind: {**STATS[kind], name: value}}
-
-    assert made(tmp_path / "t", stats=stats) == ["statistics_values"]
 
 
 def test_copies_with_swapped_statistics_or_partition_values_are_found() -> None:
