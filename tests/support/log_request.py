@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,6 +18,7 @@ from urllib.parse import unquote
 import pyarrow.parquet
 
 from tests.support import vectors
+from tests.support.table_log import checkpointed, field_id, local, walk
 
 Action = dict[str, Any]
 FOOTER_ERRORS = (pyarrow.ArrowException, OSError, ValueError)
@@ -30,19 +32,15 @@ CHECKPOINT = re.compile(
 KNOWN_ACTIONS = ("commitInfo", "protocol", "metaData")
 
 
-def request(path: Path, name: str = "t", *, files: bool = True) -> str:
+def request(path: Path) -> str:
     """Returns the request for a table, as `TableQuestion` of `spark_ext.process` reads it."""
-    request = {"name": name, "metadata": None, "log": log(path, files=files), "folder": None}
-    return json.dumps(request)
+    return json.dumps({"name": "t", "metadata": None, "log": log(path), "folder": None})
 
 
-def log(path: Path, *, files: bool = True) -> dict[str, Any]:
+def log(path: Path) -> dict[str, Any]:
     folder = path / "_delta_log"
-    commits = {
-        int(match[1]): file
-        for file in sorted(folder.iterdir())
-        if (match := COMMIT.fullmatch(file.name))
-    }
+    found = [(file, COMMIT.fullmatch(file.name)) for file in sorted(folder.iterdir())]
+    commits = {int(match[1]): file for file, match in found if match}
     times = _increasing_times(commits)
     checkpoints = _checkpoints(folder)
     truncated = [file for _, file in sorted(commits.items()) if _is_truncated(file)]
@@ -56,27 +54,15 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
         "lastCheckpointTarget": _last_checkpoint_target(folder),
         "truncatedCommits": [file.name for file in truncated],
         "commits": [
-            {
-                "version": version,
-                "time": times[version],
-                "actions": _known_actions(found),
-            }
+            {"version": version, "time": times[version], "actions": _known_actions(found)}
             for version, found in sorted(actions.items())
             if any(action.get("protocol") or action.get("metaData") for action in found)
         ],
         "summaries": [
-            {
-                "file": file,
-                "version": version,
-                "firstVersion": first,
-                "actions": _known_actions(found),
-            }
-            for file, version, first, found in (
-                *((c["file"], c["version"], None, c["actions"]) for c in checkpoints),
-                *_compacted(folder),
-            )
+            {**each, "actions": _known_actions(each["actions"])}
+            for each in (*checkpoints, *_compacted(folder))
         ],
-        "files": _groups(path, actions, checkpoints) if files else None,
+        "files": _groups(path, actions, checkpoints),
     }
 
 
@@ -121,56 +107,31 @@ def _last_checkpoint_target(folder: Path) -> int | None:
     return json.loads(file.read_text())["version"] if file.is_file() else None
 
 
-def _compacted(folder: Path) -> Iterator[tuple[str, int, int, list[Action]]]:
+def _compacted(folder: Path) -> Iterator[dict[str, Any]]:
     for file in sorted(folder.iterdir()):
-        match = COMPACTED.fullmatch(file.name)
-        if match:
-            yield file.name, int(match[2]), int(match[1]), _json_lines(file)
+        if match := COMPACTED.fullmatch(file.name):
+            yield _summary(file.name, int(match[2]), int(match[1]), _json_lines(file))
 
 
 def _checkpoints(folder: Path) -> list[dict[str, Any]]:
     """Returns every complete checkpoint and its actions: classic, in parts, or V2."""
-    parts: dict[tuple[int, str], list[Path]] = {}
-    wanted: dict[tuple[int, str], int] = {}
+    parts: dict[tuple[int, str, int], list[Path]] = {}
     for file in sorted(folder.iterdir()):
-        match = CHECKPOINT.fullmatch(file.name)
-        if match:
+        if match := CHECKPOINT.fullmatch(file.name):
             kind = match["uuid"] or match["parts"] or match["format"]
-            parts.setdefault((int(match[1]), kind), []).append(file)
-            wanted[int(match[1]), kind] = int(match["parts"] or 1)
+            key = (int(match[1]), kind, int(match["parts"] or 1))
+            parts.setdefault(key, []).append(file)
     return [
-        {
-            "file": files[0].name,
-            "version": key[0],
-            "actions": [action for file in files for action in _checkpoint_actions(file)],
-        }
-        for key, files in sorted(parts.items())
-        if len(files) == wanted[key]
+        _summary(files[0].name, version, None, chain.from_iterable(map(checkpointed, files)))
+        for (version, _, wanted), files in sorted(parts.items())
+        if len(files) == wanted
     ]
 
 
-def _checkpoint_actions(file: Path) -> Iterator[Action]:
-    rows = _json_lines(file) if file.suffix == ".json" else _parquet_rows(file)
-    for row in rows:
-        action = {kind: body for kind, body in row.items() if body is not None}
-        yield action
-        if "sidecar" in action:
-            sidecar = file.parent / "_sidecars" / unquote(action["sidecar"]["path"])
-            yield from (
-                {kind: body for kind, body in row.items() if body is not None}
-                for row in _parquet_rows(sidecar)
-            )
-
-
-def _parquet_rows(file: Path) -> list[Action]:
-    rows = pyarrow.parquet.read_table(file).to_pylist()
-    for row in rows:
-        for action, key in (("metaData", "configuration"), ("add", "partitionValues")):
-            if row.get(action) and isinstance(row[action].get(key), list):
-                row[action][key] = dict(row[action][key])
-        if row.get("metaData", None):
-            row["metaData"]["format"] = {"provider": "parquet", "options": {}}
-    return rows
+def _summary(
+    file: str, version: int, first: int | None, actions: Iterable[Action]
+) -> dict[str, Any]:
+    return {"file": file, "version": version, "firstVersion": first, "actions": [*actions]}
 
 
 def _groups(
@@ -280,8 +241,7 @@ def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _footer(table: Path, add: Action) -> dict[str, Any]:
-    local = unquote(add["path"]).removeprefix("file://").removeprefix("file:")
-    file = table / local
+    file = local(table, add["path"])
     if not file.is_file():
         return {"columns": None, "problem": "missing"}
     if file.stat().st_size < add["size"]:
@@ -290,23 +250,5 @@ def _footer(table: Path, add: Action) -> dict[str, Any]:
         schema = pyarrow.parquet.ParquetFile(file).schema_arrow
     except FOOTER_ERRORS as error:
         return {"columns": None, "problem": str(error) or type(error).__name__}
-    columns = [column for field in schema for column in _columns(field, field.name, ())]
+    columns = [{"path": list(path), "fieldId": field_id(field)} for path, field, _ in walk(schema)]
     return {"columns": columns, "problem": None}
-
-
-def _columns(field: pyarrow.Field, name: str, parent: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    path = (*parent, name)
-    id = (field.metadata or {}).get(b"PARQUET:field_id")
-    yield {"path": list(path), "fieldId": None if id is None else int(id)}
-    for child, segment in _children(field.type):
-        yield from _columns(child, segment or child.name, path)
-
-
-def _children(kind: pyarrow.DataType) -> list[tuple[pyarrow.Field, str | None]]:
-    if pyarrow.types.is_struct(kind):
-        return [(kind.field(index), None) for index in range(kind.num_fields)]
-    if pyarrow.types.is_map(kind):
-        return [(kind.key_field, "key"), (kind.item_field, "value")]
-    if pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind):
-        return [(kind.value_field, "element")]
-    return []

@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet
-
 from tests.support import file_claims, statistics_claims, vectors
 from tests.support.column_claims import (
     ALIGNING,
@@ -26,7 +24,7 @@ from tests.support.column_claims import (
 from tests.support.file_claims import Claim
 from tests.support.reference_model import State, state_of
 from tests.support.table_files import PHYSICAL_NAME, Action, apply
-from tests.support.table_log import FEATURE, local
+from tests.support.table_log import FEATURE, checkpointed, local
 
 REMOVAL = "REMOVE COLUMN MAPPING"
 CLUSTERING = "delta.clustering"
@@ -127,10 +125,7 @@ class Replay:
             versions.setdefault(int(file.name[:20]), []).append(file)
         self._version = min((each for each in versions if each >= first - 1), default=-1)
         files = versions.get(self._version, [])
-        actions = [action for file in files for action in _checkpointed(file)]
-        for action in actions:
-            if "sidecar" in action:
-                actions += _checkpointed(log / "_sidecars" / action["sidecar"]["path"])
+        actions = [action for file in files for action in checkpointed(file)]
         self._take(actions)
         apply(self._live, actions)
         self._paths |= self._live.keys()
@@ -244,19 +239,6 @@ class Replay:
             if problem:
                 check = "file_missing" if problem == "missing" else "file_unreadable"
                 yield check, f"{path}: {problem}"
-
-
-def _checkpointed(file: Path) -> list[Action]:
-    """Returns the actions of a checkpoint or sidecar, each with the keys that have a value."""
-    if file.suffix == ".json":
-        return [json.loads(line) for line in file.read_text().splitlines()]
-    found = pyarrow.parquet.read_table(file).to_pylist(maps_as_pydicts="strict")
-    return [
-        {kind: {key: value for key, value in body.items() if value is not None}}
-        for row in found
-        for kind, body in row.items()
-        if body is not None
-    ]
 
 
 def _is_mapped(metadata: Action) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.parquet
 
 from tests.support.table_files import Action, stored_name
+from tests.support.table_log import walk
 
 Claim = tuple[str, str]
 Version = tuple[Action, Collection[Action]]
@@ -50,8 +51,9 @@ def wrong_statistics(stats: Action, found: pyarrow.parquet.FileMetaData) -> Iter
     """Compares statistics in the log with those in the footer, for columns outside of lists."""
     if stats.get("numRecords", found.num_rows) != found.num_rows:
         yield f"numRecords is {stats['numRecords']}, not {found.num_rows}"
+    leaves = [path for path, _, leaf in walk(found.schema.to_arrow_schema()) if leaf]
     groups = [found.row_group(number) for number in range(found.num_row_groups)]
-    for number, path in enumerate(_leaves(found.schema.to_arrow_schema())):
+    for number, path in enumerate(leaves):
         chunks = [group.column(number) for group in groups]
         every = [chunk.statistics for chunk in chunks]
         if (
@@ -88,25 +90,6 @@ def _is_stated(stated: Any, value: Any) -> bool:
     if isinstance(value, float | Decimal) and isinstance(stated, int | float):
         return isclose(stated, value, rel_tol=1e-6)
     return bool(stated == value)
-
-
-def _leaves(fields: Iterable[pyarrow.Field], parents: tuple[str, ...] = ()) -> Iterator[Any]:
-    """Yields the path of each column chunk in order."""
-    for field in fields:
-        yield from _leaves_of(field.type, (*parents, field.name))
-
-
-def _leaves_of(kind: pyarrow.DataType, path: tuple[str, ...]) -> Iterator[Any]:
-    kind = getattr(kind, "storage_type", kind)
-    if pyarrow.types.is_struct(kind):
-        yield from _leaves(kind.fields, path)
-    elif pyarrow.types.is_list(kind):
-        yield from _leaves_of(kind.value_type, path)
-    elif pyarrow.types.is_map(kind):
-        yield from _leaves_of(kind.key_type, path)
-        yield from _leaves_of(kind.item_type, path)
-    else:
-        yield path
 
 
 def of_copies(old: Version, new: Version) -> Iterator[Claim]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import unquote
@@ -20,6 +21,9 @@ LIKE = "CREATE TABLE LIKE"
 """The `userMetadata` that tests set for CREATE TABLE LIKE, which commits as CREATE TABLE does."""
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UUID = "col-<uuid>"
+FieldPath = tuple[str, ...]
+FooterField = tuple[FieldPath, pyarrow.Field, bool]
+"""A path, a field of a footer, and whether the field is a leaf."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,8 @@ class TableLog:
 
     def parquet_columns(self, kind: str = "add") -> list[str]:
         """Returns the leaf paths in the footers of the newest commit's files (`add` or `cdc`)."""
-        return sorted({leaf for schema in self._footers(kind) for leaf in _leaves(schema)})
+        footers = self._footers(kind)
+        return sorted({".".join(path) for each in footers for path, _, leaf in walk(each) if leaf})
 
     @property
     def row_tracking_columns(self) -> set[str]:
@@ -153,10 +158,9 @@ class TableLog:
 
     def parquet_field_ids(self) -> dict[str, int]:
         """Returns the field ids at every level in the footers of the newest commit's data files."""
-        ids: dict[str, int] = {}
-        for schema in self._footers("add"):
-            ids |= _field_ids(schema)
-        return ids
+        found = chain.from_iterable(map(walk, self._footers("add")))
+        ids = {".".join(path): field_id(field) for path, field, _ in found}
+        return {path: id for path, id in ids.items() if id is not None}
 
     def _footers(self, kind: str) -> list[pyarrow.Schema]:
         paths = [self.path / unquote(action["path"]) for action in self.actions(kind)]
@@ -219,35 +223,46 @@ def _collect(data_type: Any, prefix: tuple[str, ...], found: dict[str, Field]) -
         _collect(data_type["valueType"], (*prefix, "value"), found)
 
 
-def _leaves(schema: pyarrow.Schema) -> list[str]:
-    return [path for path, field in _walk(schema) if not _children(field.type)]
+def walk(fields: Iterable[pyarrow.Field], parent: FieldPath = ()) -> Iterator[FooterField]:
+    """Yields every field of a footer at every level with its path, parents first."""
+    for field in fields:
+        yield from _walk(field, (*parent, field.name))
 
 
-def _field_ids(schema: pyarrow.Schema) -> dict[str, int]:
-    return {
-        path: int(field.metadata[b"PARQUET:field_id"])
-        for path, field in _walk(schema)
-        if b"PARQUET:field_id" in (field.metadata or {})
-    }
+def _walk(field: pyarrow.Field, path: FieldPath) -> Iterator[FooterField]:
+    kind = getattr(field.type, "storage_type", field.type)
+    is_struct, is_map = pyarrow.types.is_struct(kind), pyarrow.types.is_map(kind)
+    is_list = pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)
+    yield path, field, not (is_struct or is_map or is_list)
+    if is_struct:
+        yield from walk(kind.fields, path)
+    elif is_map:
+        yield from _walk(kind.key_field, (*path, "key"))
+        yield from _walk(kind.item_field, (*path, "value"))
+    elif is_list:
+        yield from _walk(kind.value_field, (*path, "element"))
 
 
-def _walk(schema: pyarrow.Schema) -> Iterator[tuple[str, pyarrow.Field]]:
-    """Yields every field of a footer at every level, with its dotted path."""
-    level = [(field.name, field) for field in schema]
-    while level:
-        yield from level
-        level = [
-            (f"{path}.{name}", child)
-            for path, field in level
-            for name, child in _children(field.type)
+def field_id(field: pyarrow.Field) -> int | None:
+    text = (field.metadata or {}).get(b"PARQUET:field_id")
+    return None if text is None else int(text)
+
+
+def checkpointed(file: Path) -> list[dict[str, Any]]:
+    """Returns the actions of a checkpoint and its sidecars, each with the keys that have a value.
+
+    A key is None only in JSON.
+    """
+    if file.suffix == ".json":
+        actions = [json.loads(line) for line in file.read_text().splitlines()]
+    else:
+        rows = pyarrow.parquet.read_table(file).to_pylist(maps_as_pydicts="strict")
+        actions = [
+            {kind: {key: value for key, value in body.items() if value is not None}}
+            for row in rows
+            for kind, body in row.items()
+            if body is not None
         ]
-
-
-def _children(data_type: pyarrow.DataType) -> list[tuple[str, pyarrow.Field]]:
-    if pyarrow.types.is_struct(data_type):
-        return [(field.name, field) for field in data_type.fields]
-    if pyarrow.types.is_list(data_type):
-        return [("element", data_type.value_field)]
-    if pyarrow.types.is_map(data_type):
-        return [("key", data_type.key_field), ("value", data_type.item_field)]
-    return []
+    sidecars = [unquote(each["sidecar"]["path"]) for each in actions if each.get("sidecar")]
+    inner = (checkpointed(file.parent / "_sidecars" / name) for name in sidecars)
+    return [*actions, *chain.from_iterable(inner)]

@@ -174,14 +174,12 @@ def test_defaults_are_read_as_properties_of_java(
 
 
 def test_defaults_are_read_or_empty_when_the_file_is_no_text(tmp_path: Path) -> None:
-    file = defaults_file({"SPARK_HOME": str(tmp_path)})
+    file = tmp_path / "conf" / "spark-defaults.conf"
     file.parent.mkdir()
     file.write_bytes("spark.a ü\nspark.b c\n".encode("latin-1"))
 
-    assert defaults(tmp_path / "conf" / "spark-defaults.conf") == {
-        "spark.a": "\ufffd",
-        "spark.b": "c",
-    }
+    assert defaults_file({"SPARK_HOME": str(tmp_path)}) == file
+    assert defaults(file) == {"spark.a": "\ufffd", "spark.b": "c"}
     assert defaults(tmp_path) == {}
 
 
