@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from spark_ext.auditing import Finding, audit
@@ -16,4 +17,5 @@ HARMLESS = {"misleading_name"}
 
 def findings(table: Path) -> tuple[Finding, ...]:
     """Returns the findings of the audit in a table on the local disk."""
-    return audit(parse(TableQuestion, log_request.request(table)).log)
+    question = {"name": "t", "metadata": None, "log": log_request.log(table), "folder": None}
+    return audit(parse(TableQuestion, json.dumps(question)).log)

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from tests.support import pages
 
-DOCS = Path(__file__).parents[2] / "docs"
-NAMES = ("install.md", "errors.md")
-PAGES = [DOCS / name for name in NAMES]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = ("docs/install.md", "docs/errors.md")
+PORT = "10000"
 
 
 def block(section: str, language: str, containing: str = "", **placeholders: str) -> str:
@@ -29,13 +26,6 @@ def block(section: str, language: str, containing: str = "", **placeholders: str
 
 def blocks(section: str, language: str) -> list[str]:
     """Returns all blocks of a section in one language."""
-    (text,) = (
-        part.partition("\n")[2]
-        for page in PAGES
-        for part in re.split(r"^#+ ", page.read_text(), flags=re.MULTILINE)
-        if part.partition("\n")[0] == section
-    )
-    return [code for found, code in BLOCK.findall(text) if found == language]
-
-
-PORT = "10000"
+    found = [each for page in PAGES for each in pages.blocks(page) if each.section == section]
+    assert found, section
+    return [f"{each.text}\n" for each in found if each.language == language]

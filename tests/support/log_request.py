@@ -32,11 +32,6 @@ CHECKPOINT = re.compile(
 KNOWN_ACTIONS = ("commitInfo", "protocol", "metaData")
 
 
-def request(path: Path) -> str:
-    """Returns the request for a table, as `TableQuestion` of `spark_ext.process` reads it."""
-    return json.dumps({"name": "t", "metadata": None, "log": log(path), "folder": None})
-
-
 def log(path: Path) -> dict[str, Any]:
     folder = path / "_delta_log"
     found = [(file, COMMIT.fullmatch(file.name)) for file in sorted(folder.iterdir())]

@@ -8,14 +8,13 @@ import os
 import re
 import subprocess
 import sys
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import spark_ext
-from tests.unit.test_browser import BROWSER
+from tests.unit.test_browser import BROWSER, dumped
 
 pytestmark = pytest.mark.second_tier  # the build takes half a minute
 
@@ -132,22 +131,10 @@ def test_reference_contains_every_public_name(built: Path) -> None:
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome is on PATH")
 def test_tables_and_pictures_fit_a_phone(built: Path) -> None:
-    assert BROWSER is not None
     page = built.with_name("phone.html")
     page.write_text(PHONE.format(frames="".join(map(FRAME.format, SHOWN))))
-    options = [
-        *("--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"),
-        *("--virtual-time-budget=5000", f"--user-data-dir={built.with_name('profile')}"),
-    ]
 
-    finished = subprocess.run(
-        [BROWSER, *options, "--dump-dom", page.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    right_edges = dumped(page, "found")
 
-    (found,) = re.findall(r'<pre id="found">(.*)</pre>', finished.stdout)
-    right_edges = json.loads(unescape(found))
     assert len(right_edges) > 2 * len(SHOWN)
     assert {what: edge for what, edge in right_edges.items() if edge > 400} == {}

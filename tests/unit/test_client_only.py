@@ -44,29 +44,21 @@ def test_every_public_name_exists() -> None:
     assert len(result) > 5
 
 
-def test_configure_refuses_a_builder_without_classic_spark() -> None:
+def test_classic_spark_is_named_as_missing() -> None:
     result = in_client("""
+import contextlib, io
 from pyspark.sql import SparkSession
+from spark_ext.__main__ import main
 try:
     spark_ext.configure(SparkSession.builder)
 except spark_ext.SparkExtError as refused:
     result = [refused.condition, isinstance(refused, ImportError)]
-""")
-
-    assert result == ["USAGE_TRACKING_CLASSIC_SPARK_MISSING", True]
-
-
-def test_command_line_names_the_missing_package() -> None:
-    result = in_client("""
-import contextlib, io
-from spark_ext.__main__ import main
 with contextlib.redirect_stderr(io.StringIO()) as err:
-    result = [main(["submit-args"])]
-result.append(err.getvalue())
+    result += [main(["submit-args"]), err.getvalue().partition("]")[0]]
 """)
 
-    assert result[0] == 1
-    assert result[1].startswith("[USAGE_TRACKING_CLASSIC_SPARK_MISSING]")
+    condition = "USAGE_TRACKING_CLASSIC_SPARK_MISSING"
+    assert result == [condition, True, 1, f"[{condition}"]
 
 
 @pytest.mark.parametrize("slash", ["/;", ";"])

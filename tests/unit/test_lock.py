@@ -11,8 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.matrix.environment import pins, required_here, requirements
-from tests.matrix.pairs import SHORT, WHOLE
+from tests.matrix.environment import pins, required_here
 
 CI = Path(__file__).parents[2] / ".ci"
 PYPROJECT = CI.with_name("pyproject.toml").read_text()
@@ -78,13 +77,3 @@ def test_other_locks_have_the_versions_of_the_package_and_of_each_release() -> N
     assert sdists in required()
     assert str(client) == f"pyspark-client=={pyspark}"
     assert list(map(str, locked("pairs.txt"))) == pins()
-
-
-@pytest.mark.parametrize("pair", [*WHOLE, *SHORT])
-def test_environment_of_a_pair_contains_its_requirements(pair: str) -> None:
-    spark, delta = pair.split("+")
-    needed = re.findall(r"^([\w.-]+)==", requirements(spark, delta), re.MULTILINE)
-
-    assert required_here("spark-ext", "test") - {"spark-ext"} < set(needed)
-    assert f"pyspark=={spark} " in requirements(spark, delta)
-    assert f"delta-spark=={delta} " in requirements(spark, delta)

@@ -54,50 +54,38 @@ def changed(kind: str, key: str, old: str, new: str) -> Callable[[Actions], obje
     return change
 
 
-def flag(old: str, new: str) -> Callable[[Actions], object]:
-    return changed("metaData", "configuration", f'Renamed": "{old}"', f'Renamed": "{new}"')
+def property_(old: str, new: str) -> Callable[[Actions], object]:
+    return changed("metaData", "configuration", old, new)
 
 
+def schema(old: str, new: str) -> Callable[[Actions], object]:
+    return changed("metaData", "schemaString", old, new)
+
+
+TRUE, FALSE = 'Renamed": "true"', 'Renamed": "false"'
+THIRD_ID = 'maxColumnId": "3"'
+UUID = "col-deb4f250-c0d6-4076-9e38-d03204ca4594"
+UNMAPPED, WITH_ID = '"metadata\\":{}', '"metadata\\":{\\"delta.columnMapping.id\\":1}'
+PHYSICAL_CITY, PHYSICAL_TOWN = 'physicalName\\":\\"city', 'physicalName\\":\\"town'
 # Maps the expected findings to the table, the version and the change.
 COMMITS: dict[str, tuple[str, int, Callable[[Actions], object]]] = {
-    "flag_too_early": ("unmapped", 0, flag("false", "true")),
-    "drop_without_flag": ("flag_true", 2, flag("true", "false")),
-    "flag_turned_back": ("flag_true", 4, flag("true", "false")),
-    "max_column_id_decreased": (
-        "flag_true",
-        3,
-        changed("metaData", "configuration", 'maxColumnId": "3"', 'maxColumnId": "2"'),
-    ),
+    "flag_too_early": ("unmapped", 0, property_(FALSE, TRUE)),
+    "drop_without_flag": ("flag_true", 2, property_(TRUE, FALSE)),
+    "flag_turned_back": ("flag_true", 4, property_(TRUE, FALSE)),
+    "max_column_id_decreased": ("flag_true", 3, property_(THIRD_ID, 'maxColumnId": "2"')),
     "max_column_id_too_small max_column_id_decreased": (
         "flag_true",
         3,
-        changed("metaData", "configuration", 'maxColumnId": "3"', 'maxColumnId": "1"'),
+        property_(THIRD_ID, 'maxColumnId": "1"'),
     ),
-    "id_used_again field_ids": (
-        "flag_true",
-        4,
-        changed("metaData", "schemaString", '.id\\":4', '.id\\":3'),
-    ),
+    "id_used_again field_ids": ("flag_true", 4, schema('.id\\":4', '.id\\":3')),
     "physical_name_used_again uuid_missing file_columns statistics_names": (
         "flag_true",
         4,
-        changed("metaData", "schemaString", "col-deb4f250-c0d6-4076-9e38-d03204ca4594", "note"),
+        schema(UUID, "note"),
     ),
-    "physical_name_changed": (
-        "flag_true",
-        3,
-        changed("metaData", "schemaString", 'physicalName\\":\\"city', 'physicalName\\":\\"town'),
-    ),
-    "mapping_keys_remain": (
-        "mapped_again",
-        3,
-        changed(
-            "metaData",
-            "schemaString",
-            '"metadata\\":{}',
-            '"metadata\\":{\\"delta.columnMapping.id\\":1}',
-        ),
-    ),
+    "physical_name_changed": ("flag_true", 3, schema(PHYSICAL_CITY, PHYSICAL_TOWN)),
+    "mapping_keys_remain": ("mapped_again", 3, schema(UNMAPPED, WITH_ID)),
     "statistics_names copied_statistics": (
         "mapped_again",
         3,
@@ -224,10 +212,9 @@ def with_statistics(kind: str, name: str, value: object) -> Json:
     return {"stats": {**STATS, kind: {**STATS[kind], name: value}}}
 
 
-OTHER = "col-deb4f250-c0d6-4076-9e38-d03204ca4594"
 OTHER_NAME: Json = {
-    "schema": [field("id", "integer", 1, OTHER), *SCHEMA[1:]],
-    "file": [in_file(OTHER, pa.int32(), 1), *FILE[1:]],
+    "schema": [field("id", "integer", 1, UUID), *SCHEMA[1:]],
+    "file": [in_file(UUID, pa.int32(), 1), *FILE[1:]],
     "stats": {},
 }
 INFO = {"operation": "CREATE TABLE"}
