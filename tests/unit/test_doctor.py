@@ -30,6 +30,8 @@ from spark_ext.doctor import (
 )
 from spark_ext.errors import DeltaPackageMissingError
 from spark_ext.launch import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
+from tests.unit.tables import struct
 
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
 
@@ -59,53 +61,42 @@ def test_trial_in_another_folder_gets_absolute_paths(
     assert doctor._in_other_folder({"X": "y"}) == {"X": "y"}
 
 
-def run_with(modules: Path, **environ: str) -> tuple[int, dict[str, Diagnosis]]:
-    """Returns the exit code and the findings of a Python that imports these modules first."""
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("module", "text", "is_client"),
+    [
+        ("pyspark.py", "raise ModuleNotFoundError('of pyspark')", False),
+        ("pyspark.py", "raise RuntimeError('of pyspark')", False),
+        ("pyspark/util.py", "def is_remote_only(): return True", True),
+        ("pyspark/util.py", "", False),  # an older client
+        ("pyspark/util.py", "1 / 0", False),
+    ],
+)
+def test_pyspark_is_a_problem_unless_it_is_a_client_of_spark_connect(
+    tmp_path: Path, module: str, text: str, is_client: bool
+) -> None:
+    file = tmp_path / module
+    if file.parent != tmp_path:
+        file.parent.mkdir()
+        file.with_name("__init__.py").write_text("__version__ = '4.2.0'")
+    file.write_text(text)
+
     done = subprocess.run(
         [sys.executable, "-m", "spark_ext", "doctor", "--json"],
         capture_output=True,
         text=True,
-        env={**ENVIRON, "PYTHONPATH": str(modules), **environ},
-        cwd=modules,
+        env={**ENVIRON, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
     )
-    assert done.stderr == ""
+
     printed = json.loads(done.stdout)
-    findings = [Diagnosis(**finding) for finding in printed["findings"]]
-    assert printed["sound"] == is_sound(findings) == (done.returncode == 0)
-    return done.returncode, {finding.check: finding for finding in findings}
-
-
-@pytest.mark.parametrize(
-    "broken", ["raise ModuleNotFoundError('of pyspark')", "raise RuntimeError('of pyspark')"]
-)
-def test_pyspark_is_a_problem_when_its_import_fails(tmp_path: Path, broken: str) -> None:
-    (tmp_path / "pyspark.py").write_text(broken)
-
-    code, findings = run_with(tmp_path)
-
-    assert code == 1
-    assert list(findings) == ["python", DEFAULTS, CONFIGURE]
-    assert {findings[way].status for way in (DEFAULTS, CONFIGURE)} == {PROBLEM}
-    assert "of pyspark" in str(findings[DEFAULTS].problem)
-
-
-@pytest.mark.every_variant
-@pytest.mark.parametrize(
-    ("util", "is_client"),
-    [("def is_remote_only(): return True", True), ("", False), ("1 / 0", False)],
-    ids=["client", "older", "broken"],
-)
-def test_client_of_spark_connect_needs_no_session(
-    tmp_path: Path, util: str, is_client: bool
-) -> None:
-    (tmp_path / "pyspark").mkdir()
-    (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
-    (tmp_path / "pyspark" / "util.py").write_text(util)
-
-    code, findings = run_with(tmp_path)
-
-    assert code == (0 if is_client else 1)
-    assert list(findings) == ["python", *(["spark"] if is_client else [DEFAULTS, CONFIGURE])]
+    first, *findings = (Diagnosis(**finding) for finding in printed["findings"])
+    assert (done.stderr, done.returncode, printed["sound"]) == ("", not is_client, is_client)
+    assert is_sound([first, *findings]) == is_client
+    checks = ["spark"] if is_client else [DEFAULTS, CONFIGURE]
+    assert [first.check, *(finding.check for finding in findings)] == ["python", *checks]
+    assert all((finding.status == PROBLEM) != is_client for finding in findings)
+    assert "of pyspark" not in text or "of pyspark" in str(findings[0].problem)
 
 
 # A trial session.
@@ -216,46 +207,36 @@ def test_trial_fails_when_its_process_reports_nothing(
 # The table of a trial session.
 
 
-def write_log(table: Path, *metadata: tuple[str, str], feature: str) -> Path:
-    (table / "_delta_log").mkdir(parents=True)
-    for version, (flag, names) in enumerate(metadata):
-        fields = [
-            {"name": name, "metadata": {"delta.columnMapping.physicalName": physical}}
-            for name, physical in dict(pair.split("=") for pair in names.split()).items()
-        ]
-        configuration = {"delta.columnMapping.hasDroppedOrRenamed": flag}
-        actions = [
-            {"protocol": {"writerFeatures": [feature]}},
-            {
-                "metaData": {
-                    "configuration": configuration,
-                    "schemaString": json.dumps({"fields": fields}),
-                }
-            },
-        ]
-        file = table / "_delta_log" / f"{version:020}.json"
-        file.write_text("\n".join(map(json.dumps, actions)))
-    return table
-
-
-SOUND = [("false", "a=a b=b"), ("false", "a=a b=b c=c"), ("true", "d=a b=b c=c")]
+SOUND = [
+    ("false", {"a": "1 a", "b": "2 b"}),
+    ("false", {"a": "1 a", "b": "2 b", "c": "3 c"}),
+    ("true", {"d": "1 a", "b": "2 b", "c": "3 c"}),
+]
 
 
 @pytest.mark.parametrize(
     ("last", "feature", "is_sound"),
     [
-        (SOUND[-1], "columnMappingUsageTracking", True),
+        (SOUND[-1], FEATURE_NAME, True),
         (SOUND[-1], "columnMapping", False),
-        (("false", "d=a b=b c=c"), "columnMappingUsageTracking", False),
-        (("true", "d=a b=b c=col-1"), "columnMappingUsageTracking", False),
+        (("false", {"d": "1 a", "b": "2 b", "c": "3 c"}), FEATURE_NAME, False),
+        (("true", {"d": "1 a", "b": "2 b", "c": "3 col-1"}), FEATURE_NAME, False),
     ],
 )
 def test_table_of_a_trial_has_a_fault_when_it_was_not_tracked(
-    tmp_path: Path, last: tuple[str, str], feature: str, is_sound: bool
+    tmp_path: Path, last: tuple[str, dict[str, str]], feature: str, is_sound: bool
 ) -> None:
-    table = write_log(tmp_path / "t", *SOUND[:-1], last, feature=feature)
+    (tmp_path / "_delta_log").mkdir()
+    for version, (flag, columns) in enumerate([*SOUND[:-1], last]):
+        metadata = {
+            "configuration": {HAS_DROPPED_OR_RENAMED: flag},
+            "schemaString": json.dumps(struct(columns)),
+        }
+        actions = [{"protocol": {"writerFeatures": [feature]}}, {"metaData": metadata}]
+        file = tmp_path / "_delta_log" / f"{version:020}.json"
+        file.write_text("\n".join(map(json.dumps, actions)))
 
-    assert (fault(table) is None) == is_sound
+    assert (fault(tmp_path) is None) == is_sound
 
 
 def test_table_of_a_trial_has_a_fault_without_a_log(tmp_path: Path) -> None:

@@ -37,13 +37,6 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def python_without_py4j(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("bare")
-    venv.create(path, symlinks=True)
-    return str(path / "bin" / "python")
-
-
 @pytest.fixture
 def shadows(tmp_path: Path) -> Path:
     """Returns a directory of modules that must not be imported."""
@@ -93,33 +86,25 @@ def output_of_failed_start(process: subprocess.Popen[str]) -> str:
     return err
 
 
-# Modules of the same name.
-
-
-def test_working_directory_shadows_no_module(jar: Path, shadows: Path) -> None:
-    assert_serves(start(jar, shadows))
-
-
-@pytest.mark.parametrize("entries", ["{0}", "", ".", ":", "{0}:{0}/missing:"])
-def test_python_path_shadows_no_module(jar: Path, shadows: Path, entries: str) -> None:
-    assert_serves(start(jar, shadows, PYTHONPATH=entries.format(shadows)))
-
-
-# py4j.
-
-
-def test_python_without_py4j_imports_py4j_of_the_jar(
-    jar: Path, tmp_path: Path, python_without_py4j: str
+@pytest.mark.parametrize("entries", [None, "{0}", "", ".", ":", "{0}:{0}/missing:"])
+def test_working_directory_or_python_path_shadows_no_module(
+    jar: Path, shadows: Path, entries: str | None
 ) -> None:
-    assert_serves(start(jar, tmp_path, python_without_py4j))
+    variables = {} if entries is None else {"PYTHONPATH": entries.format(shadows)}
+
+    assert_serves(start(jar, shadows, **variables))
 
 
-def test_py4j_of_the_interpreter_is_not_imported(jar: Path, tmp_path: Path, shadows: Path) -> None:
+@pytest.mark.parametrize("has_py4j", [False, True])
+def test_py4j_is_that_of_the_jar_with_and_without_one_of_the_interpreter(
+    jar: Path, tmp_path: Path, shadows: Path, has_py4j: bool
+) -> None:
     """An older py4j could make the start fail."""
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True)
     (packages,) = environment.glob("lib/python3*/site-packages")
-    (shadows / "py4j.py").rename(packages / "py4j.py")
+    if has_py4j:
+        (shadows / "py4j.py").rename(packages / "py4j.py")
 
     assert_serves(start(jar, tmp_path, str(environment / "bin" / "python")))
 
@@ -130,9 +115,6 @@ def test_py4j_of_spark_is_not_imported(jar: Path, tmp_path: Path, shadows: Path)
     library.symlink_to(shadows)
 
     assert_serves(start(jar, tmp_path, SPARK_HOME=str(tmp_path)))
-
-
-# Python itself.
 
 
 def test_old_python_is_reported_before_the_rules_are_imported(jar: Path, tmp_path: Path) -> None:
