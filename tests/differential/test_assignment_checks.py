@@ -7,19 +7,18 @@ without the prefix.
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_ext.column_mapping import check_column_id_and_physical_name_assignments
 from spark_ext.errors import SparkExtError
-from spark_ext.model.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
+from spark_ext.model.keys import COLUMN_MAPPING_MODE
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Schema
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from tests.differential.fixed_schemas import COMPARISON, FIXED, on_schemas
 from tests.unit import strategies
-from tests.unit.tables import struct, table, without
+from tests.unit.tables import struct, table
 
 WIDE_OR_DEEP = st.sampled_from([s for s in FIXED if s["fields"]]) | strategies.deep_schemas()
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))
@@ -51,39 +50,6 @@ def mapped_by(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
     return TableMetadata(assigned.schema, assigned.configuration)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "condition"),
-    [
-        (table({"a": ""}, "name"), "MISSING_COLUMN_ID"),
-        (
-            table({"a": {"metadata": {"delta.columnMapping.id": 1}}}, "name"),
-            "MISSING_PHYSICAL_NAME",
-        ),
-        (
-            table({"a": "1 a", "s": {"column": "2 s", "map": {"x": "1 x"}}}, "name"),
-            "DUPLICATED_COLUMN_ID",
-        ),
-        (
-            table({"s": {"column": "3 s", "array": {"a": "1 p", "b": "2 p"}}}, "name"),
-            "DUPLICATED_PHYSICAL_NAME",
-        ),
-        (
-            without(table({"a": "1 a"}, "id"), MAX_COLUMN_ID),
-            "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET",
-        ),
-        (
-            table({"a": "5 a"}, "id", properties={MAX_COLUMN_ID: "4"}),
-            "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY",
-        ),
-    ],
-)
-def test_fault_is_refused_with_the_same_condition(
-    delta: DeltaFunctions, metadata: TableMetadata, condition: str
-) -> None:
-    assert deltas_answer(delta, metadata) == condition
-    assert our_answer(metadata) == condition
-
-
 @COMPARISON
 @given(metadata=MAPPED_TABLES.flatmap(strategies.faulty))
 def test_faulty_table_gets_the_same_answer(delta: DeltaFunctions, metadata: TableMetadata) -> None:
@@ -111,29 +77,6 @@ def test_fault_in_a_wide_or_deep_table_gets_the_same_answer(
 @on_schemas
 def test_assignment_of_delta_passes_both(delta: DeltaFunctions, schema: Schema) -> None:
     metadata = mapped_by(delta, schema)
-
-    assert deltas_answer(delta, metadata) is None
-    assert our_answer(metadata) is None
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [
-        # The same leaf name in two structs, and two names that differ in letter case only.
-        {
-            "s": {"column": "1 s", "struct": {"x": "2 x"}},
-            "u": {"column": "3 u", "struct": {"x": "4 x"}},
-        },
-        {"a": "1 p", "b": "2 P"},
-        # A name with a dot is not a path.
-        {"a": {"column": "1 a", "struct": {"b": "2 b"}}, "a.b": "3 a.b"},
-        {"`a": {"column": "1 `a", "struct": {"b": "2 b"}}, "`a.b": "3 `a.b"},
-    ],
-)
-def test_similar_physical_names_pass_both(
-    delta: DeltaFunctions, columns: dict[str, object]
-) -> None:
-    metadata = table(columns, "name")
 
     assert deltas_answer(delta, metadata) is None
     assert our_answer(metadata) is None

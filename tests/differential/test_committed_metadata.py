@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -31,8 +30,8 @@ from spark_ext.model.schema import Path, Schema, walk
 from spark_ext.rules import next_metadata
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from tests.differential.fixed_schemas import COMPARISON, on_schemas
-from tests.unit import fake_delta, strategies
-from tests.unit.tables import TRACKED, commit, struct, table, without
+from tests.unit import strategies
+from tests.unit.tables import TRACKED, commit, without
 
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}
@@ -61,24 +60,6 @@ class TestCommits:
                 assert not is_changed_for(delta, before, now)
         assume(commits)  # a history without commits proves nothing
 
-    @settings(COMPARISON, max_examples=40)
-    @given(data=st.data())
-    def test_flag_is_true_from_the_first_drop_or_rename_of_delta(
-        self, delta: DeltaFunctions, data: st.DataObject
-    ) -> None:
-        schema = data.draw(strategies.deep_schemas() | strategies.schemas(min_size=1))
-        now = created(delta, schema)
-        assert flag(now) == "false"
-
-        is_changed = False
-        for _ in range(data.draw(st.integers(1, 4))):
-            proposed = now.with_schema(data.draw(strategies.evolved(now.schema)))
-            before, now = now, altered(delta, now, proposed)
-
-            is_changed = is_changed or is_changed_for(delta, before, now)
-            assert flag(now) == str(is_changed).lower()
-            check(delta, now)
-
     @on_schemas
     def test_new_table_gets_logical_names_that_delta_accepts(
         self, delta: DeltaFunctions, schema: Schema
@@ -87,48 +68,6 @@ class TestCommits:
 
         assert delta.physical_paths(now.schema) == {path: path for path, _ in walk(schema)}
         check(delta, now)
-
-    @on_schemas
-    def test_columns_added_when_the_flag_is_true_keep_the_names_of_delta(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
-        old = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
-        fields = [*old.schema["fields"], *schema["fields"]]
-
-        now = altered(delta, old, old.with_schema({**old.schema, "fields": fields}))
-
-        new = [physical_name(field) for _, field in walk(now.schema)[1:]]
-        assert all(UUID_NAME.fullmatch(name) for name in new)
-        check(delta, now)
-
-    @on_schemas
-    def test_column_added_to_every_struct_keeps_existing_names(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
-        true = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
-        fields = [*true.schema["fields"], *schema["fields"]]
-        by_delta = altered(delta, true, true.with_schema({**true.schema, "fields": fields}))
-        # After CLONE and CREATE TABLE LIKE the flag may be false while names differ.
-        old = by_delta.with_property(HAS_DROPPED_OR_RENAMED, "false")
-
-        now = altered(delta, old, old.with_schema(with_column_everywhere(old.schema)))
-
-        names = {path: physical_name(field) for path, field in walk(now.schema)}
-        assert all(names[path] == physical_name(field) for path, field in walk(old.schema))
-        check(delta, now)
-
-    def test_nested_ids_are_those_that_delta_finds_again(self, delta: DeltaFunctions) -> None:
-        inner = {"column": "", "map": {"x": ""}}
-        schema = struct({"a.b": {"array": {"m": inner}}})
-        now = created(delta, schema)
-
-        # Delta adds an id for every key that is missing.
-        again = delta.assign_column_id_and_physical_name(*2 * (as_metadata(now),))
-
-        assert again.schema == now.schema
-        assert walk(now.schema)[0][1]["metadata"]["delta.columnMapping.nested.ids"].keys() == {
-            "a.b.element"
-        }
 
 
 class TestFakeDelta:
@@ -143,32 +82,6 @@ class TestFakeDelta:
             assume(False)
 
         assert comparable(change.new) == comparable(theirs)
-
-    def test_nested_name_in_another_case_is_another_type(self, delta: DeltaFunctions) -> None:
-        old = table({"s": {"column": "1 s", "struct": {"x": "2 x"}}}, "name")
-        proposed = old.with_schema(struct({"s": {"struct": {"X": ""}}}))
-        theirs = delta.assign_column_id_and_physical_name(
-            as_metadata(old), as_metadata(proposed), overwrites=True
-        )
-
-        ours = fake_delta.assigned(old, proposed, overwriting_schema=True)
-
-        assert comparable(ours) == comparable(TableMetadata(theirs[0], theirs[1]))
-
-
-def with_column_everywhere(data_type: Any) -> Any:
-    """Returns the type with a column `added last` in every struct."""
-    if isinstance(data_type, list):
-        return [with_column_everywhere(item) for item in data_type]
-    if not isinstance(data_type, dict):
-        return data_type
-    kept = {
-        key: value if key == "metadata" else with_column_everywhere(value)
-        for key, value in data_type.items()
-    }
-    if data_type.get("type") == "struct" and "fields" in data_type:
-        return {**kept, "fields": [*kept["fields"], *struct({"added last": ""})["fields"]]}
-    return kept
 
 
 def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
@@ -193,19 +106,12 @@ def created(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
     """Returns the committed metadata of a new tracked table in mode name."""
     wanted = {COLUMN_MAPPING_MODE: "name", FEATURE_PROPERTY: "supported", **NESTED_IDS}
     proposed = TableMetadata(schema, wanted)
-    return _next(delta, TableMetadata(), proposed, creating_table=True)
-
-
-def altered(delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata) -> TableMetadata:
-    return _next(delta, old, proposed)
-
-
-def _next(
-    delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata, **facts: Any
-) -> TableMetadata:
-    result = delta.assign_column_id_and_physical_name(as_metadata(old), as_metadata(proposed))
+    result = delta.assign_column_id_and_physical_name(
+        as_metadata(TableMetadata()), as_metadata(proposed)
+    )
     new = TableMetadata(result.schema, result.configuration)
-    return committed(strategies.Change(old, new, commit(proposed, **facts)))
+    how = commit(proposed, creating_table=True)
+    return committed(strategies.Change(TableMetadata(), new, how))
 
 
 def committed(change: strategies.Change) -> TableMetadata:
