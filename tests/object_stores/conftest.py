@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provides S3 servers for each test process, and buckets whose small tables `proof` checks."""
+"""Provides an S3 server for each test process, and buckets whose small tables `proof` checks."""
 
 from __future__ import annotations
 
@@ -10,37 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.object_stores.s3 import S3
-from tests.object_stores.servers import has_go, s3proxy, versitygw
+from tests.object_stores.servers import s3proxy
 from tests.object_stores.store import Store, known, new_store
 
 
 @pytest.fixture(scope="session")
-def s3proxy_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     with s3proxy(tmp_path_factory.mktemp("s3proxy")) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def s3proxy_in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    with s3proxy(tmp_path_factory.mktemp("s3proxy"), in_memory=True) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def versitygw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    if not has_go():
-        pytest.skip("no `go` on the PATH to build versitygw with")
-    with versitygw(tmp_path_factory.mktemp("versitygw")) as server:
-        yield server
-
-
-@pytest.fixture(
-    params=["s3proxy_server", pytest.param("versitygw_server", marks=pytest.mark.matrix)]
-)
-def server(request: pytest.FixtureRequest) -> S3:
-    """Returns each of the servers."""
-    found: S3 = request.getfixturevalue(request.param)
-    return found
 
 
 @pytest.fixture

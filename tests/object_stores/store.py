@@ -14,8 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.object_stores.aws import add_to, s3a_settings
 from tests.object_stores.proxy import Proxy, running
-from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
-from tests.object_stores.uploads import MIB
+from tests.object_stores.s3 import ACCESS_KEY, MIB, REGION, S3, SECRET_KEY
 from tests.support.proof import Finding, findings
 
 SMALL = 16 * MIB

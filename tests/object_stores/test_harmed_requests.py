@@ -178,11 +178,11 @@ def test_copy_is_used_when_the_last_response_is_lost(uploaded: Uploaded) -> None
 @EVERY
 @pytest.mark.parametrize("stream", ["default", "classic"])
 def test_lost_connection_is_not_reported_as_a_truncated_file(
-    local_table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], stream: str
+    local_table: Table, server: S3, new_store_on: Callable[..., Store], stream: str
 ) -> None:
     """S3A throws an EOFException for both, but the file is complete."""
     options = {} if stream == "default" else {"input.stream.type": stream}
-    uploaded = upload(local_table, new_store_on(s3proxy_server, options=options))
+    uploaded = upload(local_table, new_store_on(server, options=options))
     key = STEPS["small file"].key
     fault = uploaded.store.proxy.harm(Harm.LOST, Kind.GET_RANGE, key=key, times=None)
 

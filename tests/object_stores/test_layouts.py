@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.object_stores.requests import Kind
+from tests.object_stores.s3 import MIB
 from tests.object_stores.store import Store
 from tests.object_stores.test_store_copies import remove_both, text_table
-from tests.object_stores.uploads import MIB
 from tests.support import parquet_file as parquet
 from tests.support.compact_thrift import Struct
 from tests.support.delta_table import Table, forget_logs
@@ -101,9 +101,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "change", ["RENAME COLUMN a TO d", "DROP COLUMNS (id, a)", "DROP COLUMN b"]
-)
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_store_copies_equal_local_copies_for_every_layout(
     table: Table, store: Store, layout: str, change: str

@@ -13,9 +13,8 @@ import spark_ext
 from tests.object_stores.aws import with_s3a
 from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
-from tests.object_stores.tables import RenamedTable, incompressible
+from tests.object_stores.uploaded import REMOVE_MAPPING, Uploaded
 from tests.support.processes import in_new_process
-from tests.support.removal import NONE_MODE
 from tests.support.sessions import JAVA_OPTIONS, small_session
 
 HEAP = 512  # MB, as large as the file: streams must not keep parts of the file
@@ -29,7 +28,7 @@ def remove_mapping(name: str, settings: Mapping[str, str], home: Path) -> None:
     builder.config(JAVA_OPTIONS, "-XX:+UseSerialGC").config("spark.driver.memory", f"{HEAP}m")
     builder.config("spark.sparkext.columnMapping.removal.storeCopy", "false")
     spark = spark_ext.configure(with_s3a(builder, settings)).getOrCreate()
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({NONE_MODE})")
+    spark.sql(f"ALTER TABLE {name} {REMOVE_MAPPING}")
     spark.stop()
 
 
@@ -39,12 +38,17 @@ def test_session_with_a_small_heap_copies_large_files(
     spark: SparkSession, server: S3, new_store_on: Callable[..., Store], tmp_path: Path, stream: str
 ) -> None:
     options = {} if stream == "default" else {"input.stream.type": stream}
-    table = RenamedTable(spark, new_store_on(server, options=options))
-    table.create(incompressible(HEAP))
-    rows = table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect()
+    table = Uploaded(spark, new_store_on(server, options=options), "t")
+    table.create_tracked()
+    # Hexadecimal digests, which do not compress; a row has 2 KiB.
+    text = "array_join(transform(sequence(1, 32), i -> sha2(concat(id, ' ', i), 256)), '')"
+    rows = f"SELECT CAST(id AS INT), {text} FROM range(0, {HEAP * 512}, 1, 1)"
+    spark.sql(f"INSERT INTO {table.name} {rows}")
+    table.alter("RENAME COLUMN a TO c")
+    before = table.selected("count(*), sum(c), max(b)")
 
     in_new_process(remove_mapping, table.name, {**table.store.settings, **NEVER_CLEANED}, tmp_path)
 
-    assert table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect() == rows
-    assert table.log(tmp_path / "t").operation == "REMOVE COLUMN MAPPING"
+    assert table.selected("count(*), sum(c), max(b)") == before
+    assert table.log.operation == "REMOVE COLUMN MAPPING"
     assert table.store.pending_uploads() == []

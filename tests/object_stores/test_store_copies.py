@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 
+from spark_ext import UsageTracking
+from spark_ext.tables.table import Until
 from tests.object_stores.aws import hadoop_version
 from tests.object_stores.requests import Harm, Kind, Request
-from tests.object_stores.s3 import S3
+from tests.object_stores.s3 import MIB, S3
+from tests.object_stores.servers import s3proxy
 from tests.object_stores.store import Store
 from tests.object_stores.uploaded import (
     REMOVE_MAPPING,
@@ -22,7 +26,6 @@ from tests.object_stores.uploaded import (
     new_files,
     upload,
 )
-from tests.object_stores.uploads import MIB
 from tests.support.delta_table import Table
 from tests.support.prepared import made_once
 from tests.support.removal import counts
@@ -285,66 +288,89 @@ def test_removal_aborts_other_uploads_when_one_abort_fails(table: Table, store: 
     assert len(store.pending_uploads()) == 1
 
 
-SETTINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
-    "SSE-S3": (
-        {"encryption.algorithm": "AES256"},
-        {"x-amz-server-side-encryption": "AES256"},
-    ),
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[S3]:
+    """Returns a server whose objects are files of the test."""
+    with s3proxy(tmp_path / "s3") as server:
+        yield server
+
+
+def test_table_on_s3_reaches_each_removal_stage(
+    table: Table, own_server: S3, new_store_on: Callable[..., Store], tmp_path: Path
+) -> None:
+    """The server's objects can be made older, because Delta's retention depends on their times."""
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    uploaded = upload(table, new_store_on(own_server))
+    tracking = UsageTracking.forPath(table.spark, uploaded.store.uri(uploaded.key))
+
+    def reached(until: Until) -> list[bool]:
+        stages = tracking.remove_column_mapping(until=until, progress=None)
+        assert uploaded.store.rows(uploaded.key) == [(1, "x")]
+        return [each.reached for each in stages]
+
+    assert reached("unmapped") == [True, False, False]
+    assert reached("readers") == [True, True, False]
+    assert reached("writers") == [True, True, False]
+    old = time.time() - 3 * 24 * 3600
+    for file in (tmp_path / "s3" / "data").rglob("_delta_log/*"):
+        os.utime(file, (old, old))
+    assert reached("writers") == [True, True, True]
+    assert uploaded.store.pending_uploads() == []
+
+
+KEY = base64.b64encode(bytes(32)).decode()
+KMS_KEY = "arn:aws:kms:us-east-1:1:key/k"
+SSE = "x-amz-server-side-encryption"
+CUSTOMERS_KEY = {f"{SSE}-customer-algorithm": "AES256", f"{SSE}-customer-key": KEY}
+SOURCE_KEY = {"x-amz-copy-source-server-side-encryption-customer-algorithm": "AES256"}
+REQUESTER = {"x-amz-request-payer": "requester"}
+# Settings of S3A, and the headers of the requests for data files.
+SETTINGS: dict[str, tuple[dict[str, str], dict[Kind, dict[str, str]]]] = {
+    "SSE-S3": ({"encryption.algorithm": "AES256"}, {Kind.CREATE_UPLOAD: {SSE: "AES256"}}),
     "SSE-KMS": (
-        {"encryption.algorithm": "SSE-KMS", "encryption.key": "arn:aws:kms:us-east-1:1:key/k"},
+        {"encryption.algorithm": "SSE-KMS", "encryption.key": KMS_KEY},
+        {Kind.CREATE_UPLOAD: {SSE: "aws:kms", f"{SSE}-aws-kms-key-id": KMS_KEY}},
+    ),
+    "SSE-C": (
+        {"encryption.algorithm": "SSE-C", "encryption.key": KEY},
         {
-            "x-amz-server-side-encryption": "aws:kms",
-            "x-amz-server-side-encryption-aws-kms-key-id": "arn:aws:kms:us-east-1:1:key/k",
+            **dict.fromkeys((Kind.GET_RANGE, Kind.CREATE_UPLOAD, Kind.UPLOAD_PART), CUSTOMERS_KEY),
+            Kind.COPY_PART: CUSTOMERS_KEY | SOURCE_KEY,
         },
     ),
     "storage class": (
         {"create.storage.class": "standard_ia"},
-        {"x-amz-storage-class": "STANDARD_IA"},
+        {Kind.CREATE_UPLOAD: {"x-amz-storage-class": "STANDARD_IA"}},
     ),
     "ACL": (
         {"acl.default": "BucketOwnerFullControl"},
-        {"x-amz-acl": "bucket-owner-full-control"},
+        {Kind.CREATE_UPLOAD: {"x-amz-acl": "bucket-owner-full-control"}},
+    ),
+    "requester pays": (
+        {"requester.pays.enabled": "true"},
+        dict.fromkeys((Kind.GET_RANGE, Kind.COPY_PART, Kind.COMPLETE_UPLOAD), REQUESTER),
     ),
 }
 
 
 @EVERY
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(("options", "headers"), SETTINGS.values(), ids=SETTINGS)
 def test_requests_have_the_settings_of_the_file_system(
-    table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], setting: str
+    table: Table,
+    server: S3,
+    new_store_on: Callable[..., Store],
+    options: dict[str, str],
+    headers: dict[Kind, dict[str, str]],
 ) -> None:
-    """Asserts on requests that the server may refuse: S3Proxy refuses some."""
-    options, headers = SETTINGS[setting]
-    store = new_store_on(s3proxy_server, options=options)
-    renamed_table(table)
-    uploaded = upload(table, store)
-    store.proxy.forget()
-
-    with contextlib.suppress(PySparkException):
-        uploaded.remove_mapping()
-
-    assert_headers(uploaded, Kind.CREATE_UPLOAD, headers)
-
-
-@pytest.mark.matrix
-def test_reads_and_uploaded_parts_have_the_customers_key(
-    table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
-) -> None:
-    """This server ignores the key, and S3Proxy refuses the key."""
-    key = base64.b64encode(bytes(32)).decode()
-    store = new_store_on(
-        versitygw_server, options={"encryption.algorithm": "SSE-C", "encryption.key": key}
-    )
+    store = new_store_on(server, options=options)
     renamed_table(table)
 
     uploaded = remove_both(table, store)
 
-    prefix = "server-side-encryption-customer"
-    sent = {f"x-amz-{prefix}-algorithm": "AES256", f"x-amz-{prefix}-key": key}
-    source = {f"x-amz-copy-source-{prefix}-algorithm": "AES256"}
-    for kind in (Kind.GET_RANGE, Kind.CREATE_UPLOAD, Kind.UPLOAD_PART):
-        assert_headers(uploaded, kind, sent)
-    assert_headers(uploaded, Kind.COPY_PART, sent | source)
+    for kind, expected in headers.items():
+        assert_headers(uploaded, kind, expected)
 
 
 @pytest.mark.skipif(hadoop_version() == "3.4.1", reason="Hadoop 3.4.1 has no such setting")
@@ -359,20 +385,6 @@ def test_uploads_declare_the_checksum_algorithm(
 
     assert_headers(uploaded, Kind.CREATE_UPLOAD, {"x-amz-checksum-algorithm": "SHA256"})
     assert uploaded.counts()[Kind.COMPLETE_UPLOAD] == 1
-
-
-@pytest.mark.matrix
-def test_requests_have_the_requester_pays_header(
-    table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
-) -> None:
-    """S3Proxy refuses every request with this header of the client."""
-    store = new_store_on(versitygw_server, options={"requester.pays.enabled": "true"})
-    renamed_table(table)
-
-    uploaded = remove_both(table, store)
-
-    for kind in (Kind.GET_RANGE, Kind.COPY_PART, Kind.COMPLETE_UPLOAD):
-        assert_headers(uploaded, kind, {"x-amz-request-payer": "requester"})
 
 
 def assert_headers(uploaded: Uploaded, kind: Kind, headers: dict[str, str]) -> None:

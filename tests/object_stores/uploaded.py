@@ -15,8 +15,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.object_stores.requests import Kind
+from tests.object_stores.s3 import MIB
 from tests.object_stores.store import Store
-from tests.object_stores.uploads import MIB
 from tests.support.delta_table import Table
 from tests.support.removal import NONE_MODE
 from tests.support.session_conf import session_conf
