@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads tables by Spark with spark-ext, by Spark without it, and by deltalake."""
+"""Reads tables by Spark with spark-ext, by Spark without it, and by pyarrow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
+from tests.support.deltalake_readers import read_by_pyarrow
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -100,11 +100,6 @@ def read_with_us(spark: SparkSession, path: Path, version: int | None = None) ->
         reader = reader.option("versionAsOf", version)
     frame = reader.load(str(path))
     return content(frame.columns, [row.asDict(recursive=True) for row in frame.collect()])
-
-
-def read_with_deltalake(path: Path) -> Content:
-    table = read_by_datafusion(path)
-    return content(table.column_names, table.to_pylist(maps_as_pydicts="strict"))
 
 
 def read_by_logical_names(path: Path) -> Content:

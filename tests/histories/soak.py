@@ -33,8 +33,6 @@ class Batch(NamedTuple):
     seed: int
     histories: int
     steps: int  # the largest number of steps of a history
-    shrink: bool
-    not_after: float  # no batch begins after this time
 
 
 class Done(NamedTuple):
@@ -44,15 +42,14 @@ class Done(NamedTuple):
     failures: list[str]
 
 
-def run(world: World, *, first_seed: int, examples: int, steps: int, shrink: bool = True) -> None:
+def run(world: World, *, first_seed: int, examples: int, steps: int) -> None:
     """Runs histories, and raises the first failure after Hypothesis has shrunk it."""
-    phases = [Phase.generate, *[Phase.shrink] * shrink]
     run_state_machine_as_test(
         seed(first_seed)(histories(world)),
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
-            phases=phases,
+            phases=[Phase.generate, Phase.shrink],
             database=None,
             deadline=None,
             report_multiple_bugs=False,
@@ -75,23 +72,12 @@ def begin_job(parent: Path) -> None:
 def run_batch(batch: Batch) -> Done:
     world.histories, world.steps, world.counts = 0, 0, Counter()
     failures: list[str] = []
-    if time.time() < batch.not_after:
-        try:
-            run(
-                world,
-                first_seed=batch.seed,
-                examples=batch.histories,
-                steps=batch.steps,
-                shrink=batch.shrink,
-            )
-        except Exception as failure:
-            # The last failure is the shortest. The report of Hypothesis contains the draws.
-            failures = world.failures or [str(failure)]
+    try:
+        run(world, first_seed=batch.seed, examples=batch.histories, steps=batch.steps)
+    except Exception as failure:
+        # The last failure is the shortest. The report of Hypothesis contains the draws.
+        failures = world.failures or [str(failure)]
     return Done(world.histories, world.steps, world.counts, failures)
-
-
-def first_line(failure: str) -> str:
-    return failure.partition("\n")[0]
 
 
 def arguments() -> argparse.Namespace:
@@ -112,22 +98,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--jobs", type=int, default=1, help="the number of processes, each with two sessions"
     )
-    parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="no batch starts after this time"
-    )
-    parser.add_argument(
-        "--no-shrink", action="store_true", help="report the first failure, not the shortest one"
-    )
     return parser.parse_args()
 
 
 def batches(options: argparse.Namespace) -> Iterator[Batch]:
     first_seed = random.randrange(10**6) if options.seed is None else options.seed
-    not_after = time.time() + 60 * options.minutes
     for number, begun in enumerate(range(0, options.histories, options.batch)):
         some = min(options.batch, options.histories - begun)
-        shrink = not options.no_shrink
-        yield Batch(first_seed + number, some, options.steps, shrink, not_after)
+        yield Batch(first_seed + number, some, options.steps)
 
 
 def soak(pool: ProcessPoolExecutor, options: argparse.Namespace) -> int:
@@ -145,8 +123,6 @@ def soak(pool: ProcessPoolExecutor, options: argparse.Namespace) -> int:
         )
         if done.failures:
             print(f"FAILED: {done.failures[-1]}")
-            if len(set(map(first_line, done.failures))) > 1:
-                print("Failed before with", *map(first_line, done.failures[:-1]), sep="\n  ")
             size = f"--histories {batch.histories} --batch {batch.histories} --steps {batch.steps}"
             print(f"Again: --seed {batch.seed} {size}")
         minutes = (time.monotonic() - started) / 60

@@ -23,13 +23,11 @@ from tests.histories.readers import (
     PlainSpark,
     content,
     read_by_logical_names,
-    read_with_deltalake,
     read_with_us,
 )
 from tests.histories.sql_text import condition_of, kind_of, select
 from tests.support import audited, proof
 from tests.support.audited import HARMLESS
-from tests.support.column_draws import lost_whole_struct
 from tests.support.reference_model import UUID, Column, Columns, Row, State, leaves, mapped, walk
 from tests.support.table_log import TableLog, is_uuid_name
 
@@ -258,7 +256,6 @@ class TableSteps:
         rows = expected_content(state)
         self.world.plain.ask(f"SELECT * FROM {table.name}")
         answers = {"Spark with us": self._read(read_with_us, self.spark, table.path)}
-        self._check_rows_of_deltalake(table, rows)
         if state.flag is False and names_are_logical(state) and is_for_pyarrow(table):
             answers["pyarrow"] = self._read(read_by_logical_names, table.path)
         answers["Spark without us"] = self._read(self.world.plain.answer)
@@ -277,18 +274,6 @@ class TableSteps:
         except Exception as error:
             raise self._failure(f"{reader}: {error}"[:1500]) from None
 
-    def _check_rows_of_deltalake(self, table: TableUnderTest, rows: Content) -> None:
-        """Compares the rows by deltalake without maps, whose structs 1.6.6 reads by position."""
-        columns = table.state.columns
-        try:
-            answer = read_with_deltalake(table.path)
-        except Exception as error:
-            if "Cannot cast" in str(error) and is_beyond_deltalake(table.state):
-                return
-            raise self._failure(f"deltalake: {error}"[:1500]) from None
-        seen, expected = (without_maps(columns, all_) for all_ in (answer, rows))
-        self._expect(seen, expected, f"rows of {table.name} by deltalake")
-
     def _expect(self, seen: object, expected: object, what: str) -> None:
         if seen != expected:
             raise self._failure(f"{what}: {seen}, expected {expected}")
@@ -304,24 +289,6 @@ def expected_content(state: State) -> Content:
     return content([column.name for column in state.columns], state.expected_rows())
 
 
-def without_maps(columns: Columns, seen: Content) -> Content:
-    return content(seen.columns, [_without_maps(columns, row) for row in seen.rows])
-
-
-def _without_maps(columns: Columns, row: dict[str, Any]) -> dict[str, Any]:
-    known = {column.name: column for column in columns}
-    kept: dict[str, Any] = {}
-    for name, value in row.items():
-        column = known[name]
-        if column.fields and column.kind == "ARRAY":
-            kept[name] = [_without_maps(column.fields, element) for element in value]
-        elif column.fields and column.kind == "STRUCT":
-            kept[name] = _without_maps(column.fields, value)
-        elif column.kind != "MAP":
-            kept[name] = value
-    return kept
-
-
 def is_for_pyarrow(table: TableUnderTest) -> bool:
     """Returns whether pyarrow can read a table: no deletion vectors, no files of another table."""
     features = TableLog(table.path).protocol.get("readerFeatures", [])
@@ -331,9 +298,3 @@ def is_for_pyarrow(table: TableUnderTest) -> bool:
 def names_are_logical(state: State) -> bool:
     names_match = (column.physical in (None, column.name) for _, column in walk(state.columns))
     return state.is_tracked and all(names_match)
-
-
-def is_beyond_deltalake(state: State) -> bool:
-    """Returns whether deltalake 1.6.6 may refuse a table, for its maps or an absent struct."""
-    has_map = any(column.kind == "MAP" for _, column in walk(state.columns))
-    return has_map or any(lost_whole_struct(state.columns, row) for row in state.rows)

@@ -16,7 +16,6 @@ from tests.support.reference_model import (
     State,
     edited,
     inside,
-    leaves,
     walk,
 )
 
@@ -82,14 +81,6 @@ def has_unmappable_name(columns: Columns) -> bool:
 
 def is_key(column: Column, row: Any) -> bool:
     return column.kind == "INT" and row.get(column.key) is not None
-
-
-def lost_whole_struct(columns: Columns, row: Any) -> bool:
-    """Returns whether the row is older than every field of one of the structs."""
-    return any(
-        column.fields and not any(leaf.key in row for leaf in leaves(column.fields))
-        for _, column in walk(columns)
-    )
 
 
 # Changes of columns.
