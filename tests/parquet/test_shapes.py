@@ -768,8 +768,7 @@ def test_only_spark_keys_on_values_are_kept(source: Path, copy: Copy) -> None:
         "org__apache__spark__legacyINT96": "",
         "org__apache__spark__timeZone": "Asia/Tokyo",
     }
-    attributes = "org__apache__spark__sql__parquet__row__attributes"
-    others = dict.fromkeys((attributes, "ARROW:schema", "pandas", "iceberg__schema"), "col-b")
+    others = dict.fromkeys(("ARROW:schema", "pandas", "iceberg__schema"), "col-b")
 
     def of_column(file: ParquetFile) -> None:
         entry = Struct({1: b"from", 2: b"col-b"}, {1: BINARY, 2: BINARY})

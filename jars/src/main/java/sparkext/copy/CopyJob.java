@@ -31,7 +31,6 @@ import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.JavaSparkStatusTracker;
 import org.apache.spark.api.java.function.Function;
-import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.LongAccumulator;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.common.UsageTrackingException;
@@ -93,23 +92,14 @@ public final class CopyJob {
     if (requests.isEmpty()) {
       return List.of();
     }
-    Broadcast<SerializableConfiguration> broadcast =
-        context.broadcast(new SerializableConfiguration(configuration));
-    try {
-      List<byte[]> tasks = tasks(requests).stream().map(Packed::of).toList();
-      List<FileResult> results = new ArrayList<>();
-      for (byte[] packed :
-          resultOf(
-              context
-                  .parallelize(tasks, tasks.size())
-                  .map(new Task(plan, broadcast, byStores, progress))
-                  .collectAsync())) {
-        results.addAll(Packed.unpack(packed));
-      }
-      return results;
-    } finally {
-      broadcast.destroy();
+    List<byte[]> tasks = tasks(requests).stream().map(Packed::of).toList();
+    Task task = new Task(plan, new SerializableConfiguration(configuration), byStores, progress);
+    List<FileResult> results = new ArrayList<>();
+    for (byte[] packed :
+        resultOf(context.parallelize(tasks, tasks.size()).map(task).collectAsync())) {
+      results.addAll(Packed.unpack(packed));
     }
+    return results;
   }
 
   private <T> T resultOf(JavaFutureAction<T> job) {
@@ -190,7 +180,7 @@ public final class CopyJob {
   /** Handles the requests of one task on an executor. */
   private record Task(
       ColumnPlan plan,
-      Broadcast<SerializableConfiguration> broadcast,
+      SerializableConfiguration configuration,
       boolean byStores,
       CopyProgress progress)
       implements Function<byte[], byte[]> {
@@ -198,7 +188,7 @@ public final class CopyJob {
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
       Storages storages =
-          new Storages(broadcast.value().value(), byStores ? S3Store::of : null, Storages.SMALL);
+          new Storages(configuration.value(), byStores ? S3Store::of : null, Storages.SMALL);
       Queue<FileRequest> requests = new ConcurrentLinkedQueue<>(Packed.<FileRequest>unpack(packed));
       List<FileResult> results = new ArrayList<>();
       try {

@@ -223,7 +223,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
     int cores = JavaSparkContext.fromSparkContext(session.sparkContext()).defaultParallelism();
     return FileGroups.merged(
         files.repartition(cores * TASKS_PER_CORE).toJavaRDD().mapPartitions(groups).collect(),
-        new SourceTables(groups.configuration().value().value()));
+        new SourceTables(groups.configuration().value()));
   }
 
   /**

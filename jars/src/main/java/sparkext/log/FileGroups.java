@@ -19,7 +19,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.security.AccessControlException;
 import org.apache.spark.api.java.function.FlatMapFunction;
-import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Row;
 import org.apache.spark.util.SerializableConfiguration;
 
@@ -32,10 +31,7 @@ import org.apache.spark.util.SerializableConfiguration;
  * @param withSources whether the folders of files outside of the table are wanted
  */
 record FileGroups(
-    String root,
-    Broadcast<SerializableConfiguration> configuration,
-    List<Long> changes,
-    boolean withSources)
+    String root, SerializableConfiguration configuration, List<Long> changes, boolean withSources)
     implements FlatMapFunction<Iterator<Row>, String> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String UNTRACKED = "untracked";
@@ -136,7 +132,7 @@ record FileGroups(
   }
 
   private Configuration hadoop() {
-    return configuration.value().value();
+    return configuration.value();
   }
 
   private DataFooter footer(Row row, Path place, Long size) throws IOException {

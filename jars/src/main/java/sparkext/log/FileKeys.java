@@ -73,30 +73,23 @@ record FileKeys(String root, URI storage, StructType schema, boolean ofFolder)
     /** Returns the sorted paths as a JSON array of arrays; an empty one if there are none. */
     static String of(String statistics) throws JsonProcessingException {
       Map<String, List<String>> paths = new TreeMap<>();
-      if (statistics != null && !statistics.isEmpty()) {
-        JsonNode parsed = parsed(statistics);
-        for (String key : BY_COLUMN) {
-          collect(parsed.path(key), paths);
-        }
+      JsonNode parsed = parsed(statistics);
+      for (String key : BY_COLUMN) {
+        collect(parsed.path(key), List.of(), paths);
       }
       return MAPPER.writeValueAsString(paths.values());
-    }
-
-    /** Adds the path of each value in an object of columns, by its text. */
-    static void collect(JsonNode values, Map<String, List<String>> paths)
-        throws JsonProcessingException {
-      collect(values, List.of(), paths);
     }
 
     /** Readers ignore statistics that they cannot parse. */
     private static JsonNode parsed(String statistics) {
       try {
-        return CommitLines.JSON.readTree(statistics);
+        return CommitLines.JSON.readTree(statistics == null ? "" : statistics);
       } catch (JsonProcessingException broken) {
         return MissingNode.getInstance();
       }
     }
 
+    /** Adds the path of each value in an object of columns, by its text. */
     private static void collect(
         JsonNode values, List<String> parents, Map<String, List<String>> paths)
         throws JsonProcessingException {

@@ -2,7 +2,6 @@
 package sparkext.log;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileStatus;
@@ -18,7 +17,6 @@ import org.apache.hadoop.fs.Path;
  * @param firstVersion null for all but log compaction files
  * @param parts the number of files that the checkpoint consists of
  * @param time of the last modification, in milliseconds since the epoch
- * @param problem why the file cannot be read; null otherwise
  */
 record LogFile(
     Path path,
@@ -28,8 +26,7 @@ record LogFile(
     Long firstVersion,
     int parts,
     long length,
-    long time,
-    String problem) {
+    long time) {
   static final String SIDECARS = "_sidecars";
   static final String STAGED_COMMITS = "_staged_commits";
 
@@ -48,16 +45,14 @@ record LogFile(
           new Form("", Kind.OTHER, VERSION + "\\." + VERSION + "\\.compacted\\.json"),
           new Form("", Kind.OTHER, "_last_checkpoint|_last_vacuum_info"));
 
-  /** The purpose of a file. {@code spark_ext/log/actions.py} has the same names. */
+  /** The purpose of a file. */
   enum Kind {
     COMMIT,
     CHECKPOINT,
     CHECKSUM,
-    OTHER;
-
-    String text() {
-      return name().toLowerCase(Locale.ROOT);
-    }
+    OTHER,
+    /** Delta gives no file such a name. */
+    UNKNOWN
   }
 
   /** A name that Delta gives to files; the first group is the version, or the first version. */
@@ -83,34 +78,42 @@ record LogFile(
             isCompaction ? first : null,
             isCompaction || second == null ? 1 : second.intValue(),
             file.getLen(),
-            file.getModificationTime(),
-            null);
+            file.getModificationTime());
       }
     }
     return new LogFile(
         file.getPath(),
         folder,
-        Kind.OTHER,
+        Kind.UNKNOWN,
         null,
         null,
         1,
         file.getLen(),
-        file.getModificationTime(),
-        "Delta gives no file this name");
+        file.getModificationTime());
   }
 
   private static long number(Matcher name, int group) {
     return Long.parseLong(name.group(group));
   }
 
-  /** Returns the same file with the reason why it cannot be read. */
-  LogFile with(String reason) {
-    return new LogFile(path, folder, kind, version, firstVersion, parts, length, time, reason);
-  }
-
   /** Returns the same file with another time. */
   LogFile at(long newTime) {
-    return new LogFile(path, folder, kind, version, firstVersion, parts, length, newTime, problem);
+    return new LogFile(path, folder, kind, version, firstVersion, parts, length, newTime);
+  }
+
+  /** Returns whether log cleanup deletes the file, by its version. */
+  boolean isVersioned() {
+    return kind != Kind.OTHER && kind != Kind.UNKNOWN;
+  }
+
+  /** Returns whether this is a commit after the last version, which no reader uses yet. */
+  boolean isAfter(long lastVersion) {
+    return kind == Kind.COMMIT && version > lastVersion;
+  }
+
+  /** Returns whether nobody reads the file, so that its content is unknown. */
+  boolean isUnknown(long lastVersion) {
+    return kind == Kind.UNKNOWN || isAfter(lastVersion);
   }
 
   boolean isIn(String aFolder) {

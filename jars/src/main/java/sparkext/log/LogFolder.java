@@ -74,12 +74,9 @@ record LogFolder(
     list(storage, folder, "", found);
     List<LogFile> commits = commits(found, accepted);
     List<Checkpoint> checkpoints = checkpoints(found);
-    long last = lastVersion(commits, checkpoints);
     return new LogFolder(
         table,
-        found.stream()
-            .map(file -> isAfter(file, last) ? file.with("no reader uses it yet") : file)
-            .toList(),
+        List.copyOf(found),
         commits,
         checkpoints,
         found.stream()
@@ -91,21 +88,19 @@ record LogFolder(
 
   private static void list(FileSystem storage, Path path, String folder, List<LogFile> found)
       throws IOException {
-    for (FileStatus file : list(storage, path)) {
+    FileStatus[] inside;
+    try {
+      inside = storage.listStatus(path);
+    } catch (FileNotFoundException none) {
+      return;
+    }
+    for (FileStatus file : inside) {
       String name = file.getPath().getName();
       if (file.isDirectory()) {
         list(storage, file.getPath(), folder.isEmpty() ? name : folder + "/" + name, found);
       } else if (!HADOOP_CHECKSUM.matcher(name).matches()) {
         found.add(LogFile.of(file, folder));
       }
-    }
-  }
-
-  private static FileStatus[] list(FileSystem storage, Path folder) throws IOException {
-    try {
-      return storage.listStatus(folder);
-    } catch (FileNotFoundException none) {
-      return new FileStatus[0];
     }
   }
 
@@ -174,10 +169,6 @@ record LogFolder(
         .toList();
   }
 
-  private static boolean isAfter(LogFile file, long last) {
-    return file.kind() == LogFile.Kind.COMMIT && file.version() > last;
-  }
-
   private static Long lastCheckpointTarget(FileSystem storage, List<LogFile> files)
       throws IOException {
     for (LogFile file : files) {
@@ -204,10 +195,6 @@ record LogFolder(
   }
 
   long lastVersion() {
-    return lastVersion(commits, checkpoints);
-  }
-
-  private static long lastVersion(List<LogFile> commits, List<Checkpoint> checkpoints) {
     long commit = commits.isEmpty() ? NO_VERSION : commits.get(commits.size() - 1).version();
     return checkpoints.isEmpty()
         ? commit
@@ -221,7 +208,7 @@ record LogFolder(
 
   /** Returns whether staged commits follow the last version that is read here. */
   boolean hasStagedCommits() {
-    return files.stream().anyMatch(file -> isAfter(file, lastVersion()));
+    return files.stream().anyMatch(file -> file.isAfter(lastVersion()));
   }
 
   /** Returns the commits, log compaction files and checkpoints that are lines of JSON. */
@@ -298,7 +285,6 @@ record LogFolder(
 
   /** Returns the files that log cleanup deletes. */
   private Stream<LogFile> versioned() {
-    return files.stream()
-        .filter(file -> file.isIn("") && file.length() > 0 && file.kind() != LogFile.Kind.OTHER);
+    return files.stream().filter(file -> file.isIn("") && file.length() > 0 && file.isVersioned());
   }
 }

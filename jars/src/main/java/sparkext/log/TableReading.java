@@ -20,7 +20,6 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
@@ -116,8 +115,7 @@ public final class TableReading {
                   .toList();
           TableLog log = log(folder, json, truncated);
           FileActions actions = actions(truncated);
-          return withConfiguration(
-              broadcast -> log.with(actions.live(groups(actions, broadcast, log, false), sample)));
+          return log.with(actions.live(groups(actions, log, /* withSources= */ false), sample));
         });
   }
 
@@ -144,20 +142,18 @@ public final class TableReading {
             List<Row> listed = actions.folder().rows(isHidden);
             Row tombstones = actions.tombstones(history, moment);
             LogAge age = LogAge.of(folder, actions, moment.version());
-            return withConfiguration(
-                broadcast ->
-                    new TableFolder(
-                        log.with(
-                            actions.files(
-                                history, listed, moment, groups(actions, broadcast, log, true))),
-                        moment,
-                        actions.folder().otherTables(),
-                        age.all(),
-                        age.older(),
-                        age.unknown(),
-                        tombstones.getLong(0),
-                        tombstones.getLong(1),
-                        folder.cleanableFrom(moment.version())));
+            return new TableFolder(
+                log.with(
+                    actions.files(
+                        history, listed, moment, groups(actions, log, /* withSources= */ true))),
+                moment,
+                actions.folder().otherTables(),
+                age.all(),
+                age.older(),
+                age.unknown(),
+                tombstones.getLong(0),
+                tombstones.getLong(1),
+                folder.cleanableFrom(moment.version()));
           } finally {
             history.unpersist();
           }
@@ -196,31 +192,16 @@ public final class TableReading {
     return new FileActions(session, folder, new DataFolder(table, configuration), truncated);
   }
 
-  private static FileGroups groups(
-      FileActions actions,
-      Broadcast<SerializableConfiguration> configuration,
-      TableLog log,
-      boolean withSources) {
+  private FileGroups groups(FileActions actions, TableLog log, boolean withSources) {
     return new FileGroups(
-        actions.folder().root(), configuration, log.metadataVersions(), withSources);
+        actions.folder().root(),
+        new SerializableConfiguration(configuration),
+        log.metadataVersions(),
+        withSources);
   }
 
   private interface Reading<T> {
     T read() throws IOException;
-  }
-
-  private interface Configured<T> {
-    T read(Broadcast<SerializableConfiguration> configuration) throws IOException;
-  }
-
-  private <T> T withConfiguration(Configured<T> reading) throws IOException {
-    Broadcast<SerializableConfiguration> broadcast =
-        context.broadcast(new SerializableConfiguration(configuration));
-    try {
-      return reading.read(broadcast);
-    } finally {
-      broadcast.destroy();
-    }
   }
 
   /** Reads the table again, with a new listing, if log cleanup deleted a file of the log. */
@@ -333,7 +314,7 @@ public final class TableReading {
         Long oldest = oldest(file, sidecars);
         // Delta's log cleanup never deletes log compaction files.
         boolean stays = file.firstVersion() != null && file.firstVersion() <= version;
-        if (file.problem() != null || stays) {
+        if (file.isUnknown(log.lastVersion()) || stays) {
           unknown.add(file.path().toString());
         } else if (oldest != null) {
           all = all.plus(file.length());

@@ -50,17 +50,13 @@ public record StoredVector(String file, int offset, int size) implements Seriali
         throw new UnreadableFileException(
             "it has " + stored + " bytes, and the log says that it has " + size);
       }
-      return readRest(source, offset, size);
+      byte[] vector = new byte[size];
+      source.read((long) offset + Integer.BYTES, vector);
+      if (readInt(source, (long) offset + Integer.BYTES + size) != checksum(vector)) {
+        throw new UnreadableFileException("its checksum does not match its bytes");
+      }
+      return vector;
     }
-  }
-
-  private static byte[] readRest(InputFile source, long offset, int size) throws IOException {
-    byte[] vector = new byte[size];
-    source.read(offset + Integer.BYTES, vector);
-    if (readInt(source, offset + Integer.BYTES + size) != checksum(vector)) {
-      throw new UnreadableFileException("its checksum does not match its bytes");
-    }
-    return vector;
   }
 
   private static int readInt(InputFile source, long offset) throws IOException {
