@@ -97,6 +97,7 @@ class FakeSession(ConnectSession):
             case "commits":
                 return self.history
             case "SHOW":
+                assert self.history, "no table waits"
                 key = "delta.requireCheckpointProtectionBeforeVersion"
                 return [Row(key=key, value=str(row["version"])) for row in self.history]
         assert text.startswith("SELECT TIMESTAMP_NTZ"), text

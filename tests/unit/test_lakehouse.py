@@ -311,50 +311,36 @@ def test_unknown_option_is_refused_as_python_does(name: str) -> None:
         ((), "trips*", "/data/trips.delta", False),
         ("trips.v2", (), "s3://a.bucket/trips.v2", True),
         ("delta", (), "./trips.delta", False),
+        # A schema that cannot be listed may have such a table.
+        ("fact_*", (), "SCHEMA c.secret", True),
+        ("fact_*", "tmp_*", "SCHEMA c.secret", True),
+        ((), "secret", "SCHEMA c.secret", False),
+        ((), "secret.*", "SCHEMA c.secret", False),
+        ((), "c.*", "SCHEMA c.secret", False),
     ],
 )
 def test_patterns_match_the_name_or_its_last_part(
     include: Any, exclude: Any, name: str, *, chosen: bool
 ) -> None:
-    options = Options(include=include, exclude=exclude)
+    chooses = Options(include=include, exclude=exclude).chooses(case_sensitive=False)
 
-    assert options.chooses(case_sensitive=False)(name, None) == chosen
+    kind = SCHEMA if name.startswith("SCHEMA") else None
+    assert chooses(name.removeprefix("SCHEMA "), kind) == chosen
 
 
 def test_patterns_compare_letter_case_as_spark_does() -> None:
-    options = Options(include="Trips")
+    options, names = Options(include="Trips"), ("c.db.trips", "c.db.Trips")
 
-    assert options.chooses(case_sensitive=False)("c.db.trips", None)
-    assert not options.chooses(case_sensitive=True)("c.db.trips", None)
-    assert options.chooses(case_sensitive=True)("c.db.Trips", None)
-
-
-@pytest.mark.parametrize(
-    ("include", "exclude", "chosen"),
-    [
-        ("fact_*", (), True),  # the schema may have such a table
-        ("fact_*", "tmp_*", True),
-        ((), "secret", False),
-        ((), "secret.*", False),
-        ((), "c.*", False),
-    ],
-)
-def test_schema_that_cannot_be_listed_is_chosen_unless_it_is_excluded(
-    include: Any, exclude: Any, *, chosen: bool
-) -> None:
-    chooses = Options(include=include, exclude=exclude).chooses(case_sensitive=False)
-
-    assert chooses("c.secret", SCHEMA) == chosen
+    for case_sensitive, chosen in ((False, [True, True]), (True, [False, True])):
+        chooses = options.chooses(case_sensitive=case_sensitive)
+        assert [chooses(name, None) for name in names] == chosen
 
 
-def test_filters_are_the_options_that_choose_tables() -> None:
+def test_filters_and_spellings_are_words() -> None:
     options = Options(include="a*", exclude=["b", "c"], only=lambda row: True, parallel=2)
 
     assert options.filters == ("include a*", "exclude b", "exclude c", "only: a function")
     assert Options(max_bytes=1).filters == ()
-
-
-def test_name_with_backticks_is_also_spelled_without_them_and_without_its_schema() -> None:
     assert spellings("db.`t 1`") == ("db.`t 1`", "db.t 1", "`t 1`", "t 1")
 
 
@@ -373,8 +359,7 @@ def test_reports_are_not_more_frequent_than_every_half_second() -> None:
         reporter.report(lambda number=number: progress(number))  # type: ignore[misc]
     reporter.report(lambda: progress(1000), at_once=True)
 
-    assert seen[0].tables_done == 0
-    assert seen[-1].tables_done == 1000
+    assert [seen[0].tables_done, seen[-1].tables_done] == [0, 1000]
     assert len(seen) < 100
 
 
@@ -389,14 +374,12 @@ def test_report_that_fails_is_the_last_one() -> None:
     for _ in range(3):
         reporter.report(lambda: progress(1), at_once=True)
 
-    assert len(calls) == 1
-    assert isinstance(reporter.failure, RuntimeError)
+    assert (len(calls), type(reporter.failure)) == (1, RuntimeError)
 
 
 def test_line_of_progress_contains_the_known_values() -> None:
     assert line(progress(2)) == "run: 2 of 9 tables, 0 s"
-    finished = replace(progress(9), finished=True, running=())
-    assert line(finished).endswith("done")
+    assert line(replace(progress(9), finished=True, running=())).endswith("done")
 
 
 # Reports.
@@ -509,15 +492,17 @@ GROUPS = (
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_text_has_the_sums_and_the_tables_that_need_a_person(
+def test_text_has_the_sums_and_the_tables_that_need_a_person_and_fits_the_terminal(
     monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
+    long = replace(GROUPS[0], table="/data/" + "x" * 200)
 
     text = replace(REPORT, tables=GROUPS).text()
+    whole = replace(REPORT, tables=(*GROUPS, long)).text(all_tables=True)
 
     lines = text.splitlines()
-    assert max(map(len, lines)) <= columns
+    assert max(map(len, [*lines, *whole.splitlines()])) <= columns
     sums = "10 METADATA, 20 COPY 13.7 MB, 1 NOT_BEGUN (BUDGET_OF_TIME) 80.0 MB, 1 BLOCKED, 1 FAILED"
     assert re.sub(r"\s+", " ", text).count(f"tables: {sums} complete: false") == 1
     blocked = lines.index("BLOCKED  spark_catalog.sales.table_30")
@@ -525,22 +510,9 @@ def test_text_has_the_sums_and_the_tables_that_need_a_person(
     assert lines[blocked + 3] == "FAILED   spark_catalog.sales.table_31"
     assert lines[blocked + 4].startswith("  [USAGE_TRACKING_X] Cannot copy: the disk")
     assert set(re.findall(r"table_\d+", text)) == {"table_30", "table_31"}
-
-
-@pytest.mark.parametrize("columns", [80, 120])
-def test_text_of_all_tables_fits_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    tables = (*GROUPS, table_of(33, "DONE"), table_of(0, "DONE"))
-    tables = (*tables, replace(GROUPS[0], table="/data/" + "x" * 200))
-
-    text = replace(REPORT, tables=tables).text(all_tables=True)
-
-    assert max(map(len, text.splitlines())) <= columns
-    assert {f"table_{at}" for at in range(34)} == set(re.findall(r"table_\d+", text))
-    assert re.sub(r"\s", "", text).count("x" * 200) == 1
-    assert "685.0 kB" in text
+    assert {f"table_{at}" for at in range(33)} == set(re.findall(r"table_\d+", whole))
+    assert re.sub(r"\s", "", whole).count("x" * 200) == 1
+    assert "685.0 kB" in whole
 
 
 def test_report_shows_a_hundred_tables_in_a_notebook() -> None:

@@ -224,6 +224,18 @@ def test_untracked_table_that_waits_after_a_conflict_gets_no_statement(
     assert report.come_back is not None
 
 
+def test_table_that_another_driver_does_first_gets_no_statement(session: FakeSession) -> None:
+    session.rows = {A.table: UNTRACKED}
+
+    def track(row: SurveyedTable) -> bool:
+        session.rows[A.table] = A
+        return True
+
+    report = spark_ext.track(session, "db", only=track, progress=None)  # type: ignore[arg-type]
+
+    assert (results(report), session.statements) == (["DONE"], [])
+
+
 def test_copied_bytes_count_once_and_a_copy_that_is_undone_is_not_made_again(
     session: FakeSession,
 ) -> None:
