@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -222,22 +221,6 @@ def test_a_column_that_was_renamed_is_live(table: Table) -> None:
     assert verdict(table, column="tax_number", certificate=after) == "LIVE"
 
 
-def test_restore_brings_a_column_back(table: Table) -> None:
-    table.create("id INT, ssn STRING", TRACKED, NAME_MODE)
-    table.insert(f"(1, '{MARKER}')")
-    version = table.log.version
-    table.alter("RENAME COLUMN ssn TO other")
-    renamed = table.log.version
-    table.alter("DROP COLUMN other")
-    assert verdict(table) == "STILL_PRESENT"
-    for restored in (version, renamed):
-        table.restore(restored)
-        assert verdict(table) == "LIVE"
-    table.alter("DROP COLUMN other")
-    proof = certificate(table)
-    assert verdict(table, certificate=proof) == "STILL_PRESENT"
-
-
 @PURGES
 def test_restore_of_old_files_begins_the_moment_anew(table: Table) -> None:
     dropped(properties=(TRACKED, NAME_MODE))(table)
@@ -324,26 +307,6 @@ def test_files_that_cannot_be_read_are_unknown(table: Table) -> None:
     (table.path / live).with_name(f".{Path(live).name}.crc").unlink(missing_ok=True)
     assert verdict(table) == "UNKNOWN"
     (table.path / live).write_bytes(content)
-
-
-def test_files_with_columns_that_no_version_has_are_no_proof(table: Table) -> None:
-    source = table.path.with_name("files")
-    table.spark.sql(f"SELECT 1 AS id, '{MARKER}' AS ssn").coalesce(1).write.parquet(str(source))
-    shutil.copytree(source, table.path)
-    table.spark.sql(f"CONVERT TO DELTA {table.name.replace('delta', 'parquet', 1)}")
-    log = table.path / "_delta_log" / f"{0:020}.json"
-    text = log.read_text()
-    field = '{\\"name\\":\\"ssn\\",\\"type\\":\\"string\\",\\"nullable\\":true,\\"metadata\\":{}}'
-    assert f",{field}" in text
-    log.with_name(f".{log.name}.crc").unlink(missing_ok=True)
-    log.write_text(text.replace(f",{field}", ""))
-    for checksum in log.parent.glob("*.crc"):
-        checksum.unlink()
-
-    found = verdict(table)
-
-    log.write_text(text)
-    assert found == "STILL_PRESENT"
 
 
 # Tables of others.

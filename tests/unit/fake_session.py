@@ -53,6 +53,7 @@ class FakeSession(ConnectSession):
     history: list[Row] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     asked: list[list[str]] = field(default_factory=list)
+    num_histories: int = 0
     settings: dict[str, str] = field(default_factory=dict)
     cancelled: Event = field(default_factory=Event)
 
@@ -95,6 +96,7 @@ class FakeSession(ConnectSession):
             case "copies":
                 return [Row(numFiles=0, sizeInBytes=0)]
             case "commits":
+                self.num_histories += 1
                 return self.history
             case "SHOW":
                 assert self.history, "no table waits"

@@ -207,6 +207,7 @@ def test_report_has_the_outcome_of_each_table(session: FakeSession, case: Any) -
 
     assert results(report) == expected.split(", ")
     assert len(session.statements) == int(num_run)
+    assert session.num_histories <= reads.count("renamed")  # only a copy has counts
     first = [text for text in session.statements if A.table in text]
     reported = [each.statement for each in report.tables[0].statements]
     assert reported == first[: int(num_reported)]
