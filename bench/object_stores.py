@@ -19,6 +19,7 @@ from remote import Remote, both_sessions
 from removal_by_copy import CASES, FILE_MB, Case, write
 from report import NO_LIMIT, Figure, Report, in_seconds, table
 from rich.table import Table
+from uploads import Upload
 
 sys.path.append(str(Path(__file__).parents[1]))
 
@@ -26,7 +27,6 @@ from tests.object_stores.aws import aws_jars, s3a_settings
 from tests.object_stores.proxy import Proxy, running
 from tests.object_stores.s3 import S3
 from tests.object_stores.servers import s3proxy
-from tests.object_stores.uploads import Upload
 
 DELAY = 0.03  # seconds
 REPEATS = 2
