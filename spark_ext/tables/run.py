@@ -177,32 +177,32 @@ class Running:
     def result_with(self, row: SurveyedTable) -> TableResult:
         """Returns the result for a row that was read after the run."""
         now = self.goal.plan(row)
-        result = replace(
+        outcome = self._outcome(row, now)
+        facts = removal_counts(self.statements)
+        if now.outcome == report.BLOCKED:
+            facts |= {"reasons": now.reasons, "unblocking": now.unblocking}
+        elif outcome == report.CANCELLED:
+            facts["reasons"] = (str(self.cancelled),)
+        if self.error is not None:
+            facts["error"], facts["message"] = described(self.error)
+        elif row.error is not None:
+            facts["error"], facts["message"] = row.error, row.message
+        elif outcome == report.FAILED:
+            facts["reasons"] = (CONFLICT,)
+            facts["message"] = _UNMAPPED if now.outcome == report.ALREADY_DONE else _UNDONE
+        if outcome == report.WAITING:
+            facts["come_back"] = end_of_retention(self.spark, self.plan.row.table)
+        if self.leftovers is not None:
+            facts["leftovers"], facts["removed_by"] = self.leftovers
+        return replace(
             without_run(self.plan),
-            outcome=self._outcome(row, now),
+            outcome=outcome,
             after=row,
             seconds=self.seconds,
             version_after=row.version,
             statements=tuple(self.statements),
+            **facts,
         )
-        if now.outcome == report.BLOCKED:
-            result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
-        elif result.outcome == report.CANCELLED:
-            result = replace(result, reasons=(str(self.cancelled),))
-        if self.error is not None:
-            condition, message = described(self.error)
-            result = replace(result, error=condition, message=message)
-        elif row.error is not None:
-            result = replace(result, error=row.error, message=row.message)
-        elif result.outcome == report.FAILED:
-            message = _UNMAPPED if now.outcome == report.ALREADY_DONE else _UNDONE
-            result = replace(result, reasons=(CONFLICT,), message=message)
-        if result.outcome == report.WAITING:
-            result = replace(result, come_back=end_of_retention(self.spark, result.table))
-        if self.leftovers is not None:
-            files, removed_by = self.leftovers
-            result = replace(result, leftovers=files, removed_by=removed_by)
-        return replace(result, **removal_counts(self.statements))
 
     def _outcome(self, row: SurveyedTable, now: Plan) -> str:
         if row.error in _MISSING:
