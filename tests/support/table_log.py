@@ -118,10 +118,7 @@ class TableLog:
     @property
     def fields(self) -> dict[str, Field]:
         """Returns every column at every level by its dotted logical path."""
-        schema = json.loads(self.metadata["schemaString"])
-        found: dict[str, Field] = {}
-        _collect(schema, (), found)
-        return found
+        return dict(_fields(json.loads(self.metadata["schemaString"])))
 
     @property
     def physical_names(self) -> dict[str, str | None]:
@@ -202,25 +199,17 @@ def is_uuid_name(name: str | None) -> TypeGuard[str]:
     return name is not None and UUID_NAME.fullmatch(name) is not None
 
 
-def _collect(data_type: Any, prefix: tuple[str, ...], found: dict[str, Field]) -> None:
-    if not isinstance(data_type, dict):
+def _fields(kind: Any, path: FieldPath = ()) -> Iterator[tuple[str, Field]]:
+    """Yields the columns of a type at every level by their dotted paths, parents first."""
+    if not isinstance(kind, dict):
         return
-    if data_type["type"] == "struct":
-        for field in data_type["fields"]:
-            path = (*prefix, field["name"])
-            metadata = field["metadata"]
-            found[".".join(path)] = Field(
-                metadata.get("delta.columnMapping.id"),
-                metadata.get("delta.columnMapping.physicalName"),
-                field["type"],
-                metadata,
-            )
-            _collect(field["type"], path, found)
-    elif data_type["type"] == "array":
-        _collect(data_type["elementType"], (*prefix, "element"), found)
-    elif data_type["type"] == "map":
-        _collect(data_type["keyType"], (*prefix, "key"), found)
-        _collect(data_type["valueType"], (*prefix, "value"), found)
+    for field in kind.get("fields", ()):
+        own, metadata = (*path, field["name"]), field["metadata"]
+        id, name = (metadata.get(f"delta.columnMapping.{key}") for key in ("id", "physicalName"))
+        yield ".".join(own), Field(id, name, field["type"], metadata)
+        yield from _fields(field["type"], own)
+    for part, key in (("element", "elementType"), ("key", "keyType"), ("value", "valueType")):
+        yield from _fields(kind.get(key), (*path, part))
 
 
 def walk(fields: Iterable[pyarrow.Field], parent: FieldPath = ()) -> Iterator[FooterField]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from pathlib import Path
@@ -47,15 +46,6 @@ def anchors(page: Path) -> set[str]:
 
 def without_code(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-
-
-def python_examples() -> list[object]:
-    fence = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    return [
-        pytest.param(example, id=f"{id_of(page)}-{number}")
-        for page in PAGES
-        for number, example in enumerate(fence.findall(page.read_text()))
-    ]
 
 
 EVERY_BLOCK = [block for page in RUN_PAGES for block in blocks(page)]
@@ -102,20 +92,6 @@ def test_pages_can_be_read_to_the_end() -> None:
     assert words["README.md"] <= 900
     assert len(words) <= 22
     assert sum(words.values()) <= 22_000
-
-
-@pytest.mark.parametrize("example", python_examples())
-def test_examples_compile_and_use_public_names(example: str) -> None:
-    tree = ast.parse(example)
-
-    used = {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "spark_ext"
-    }
-    assert used <= set(spark_ext.__all__)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)

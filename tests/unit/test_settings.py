@@ -11,8 +11,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 CHECKOUT = Path(__file__).parents[2]
 PAGE = CHECKOUT / "docs" / "settings.md"
 DECLARED: dict[str, dict[str, Any]] = json.loads(
@@ -21,12 +19,6 @@ DECLARED: dict[str, dict[str, Any]] = json.loads(
 TABLE = re.compile(r"\| setting \| values .*?\n\n", re.DOTALL)
 # A prefix of settings, as in `spark.sparkext.worker.*`, is not a setting.
 SETTING = re.compile(r'spark\.sparkext(?:\.\w+)+(?!\w|\.[\w*"])')
-FIELDS = {
-    "boolean": {"default"},
-    "choice": {"default", "values"},
-    "time": {"default", "minimum"},
-    "text": {"default"},
-}
 VALUES = {"boolean": "`true`, `false`", "time": "a time", "text": "a text"}
 
 
@@ -43,19 +35,6 @@ def row(name: str, declared: dict[str, Any]) -> str:
     default = "not set" if declared["default"] is None else f"`{declared['default']}`"
     cells = (choices or VALUES[declared["type"]], default, f"the {declared['scope']}")
     return f"| `{name}` | {' | '.join(cells)} | {declared['doc']} |\n"
-
-
-@pytest.mark.parametrize("name", DECLARED)
-def test_declaration_has_the_fields_of_its_type(name: str) -> None:
-    declared = DECLARED[name]
-
-    assert SETTING.fullmatch(name)
-    assert declared["scope"] in ("session", "application")
-    assert declared.keys() == FIELDS[declared["type"]] | {"scope", "type", "doc"}
-    if declared["type"] in ("boolean", "time"):
-        assert isinstance(declared["default"], str)
-    if declared["type"] == "boolean":
-        assert declared["default"] in ("true", "false")
 
 
 def test_page_shows_every_declared_setting() -> None:
