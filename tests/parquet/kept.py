@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from itertools import takewhile
 from typing import Any
 
 from tests.support.compact_thrift import List, Struct, decoded
@@ -48,11 +47,11 @@ SPARKS_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
 # These may change, and most of them are compared by code of their own.
 OF_FILE = {SCHEMA, ROW_GROUPS, KEY_VALUES, COLUMN_ORDERS}
 OF_ELEMENT = {NAME, NUM_CHILDREN, FIELD_ID}
-OF_GROUP = {COLUMNS, SORTING}
+OF_GROUP = {COLUMNS}
 OF_CHUNK = {METADATA}
 OF_COLUMN = {PATH, COLUMN_KEY_VALUES}
-# The validator checks offsets and sums, which change if a column was dropped.
-MOVED_OF_GROUP = {TOTAL_BYTE_SIZE, GROUP_OFFSET, GROUP_COMPRESSED}
+# These change if a column was dropped. The validator checks offsets and sums.
+MOVED_OF_GROUP = {TOTAL_BYTE_SIZE, GROUP_OFFSET, GROUP_COMPRESSED, SORTING}
 MOVED_OF_CHUNK = {FILE_OFFSET, OFFSET_INDEX, OFFSET_INDEX_LENGTH, COLUMN_INDEX}
 MOVED_OF_COLUMN = {DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, BLOOM}
 
@@ -90,10 +89,7 @@ def differences(
     for number, (old, new) in enumerate(zip(source.row_groups, copy.row_groups, strict=True)):
         where = f"row group {number}"
         of_group = OF_GROUP | (MOVED_OF_GROUP if dropped else set())
-        yield from _other(old, new, of_group, where, may_be_missing={SORTING})
-        kept = [new_path(path) is not None for path in source.leaves()]
-        if _order(new, [True] * len(kept)) != _order(old, kept):
-            yield f"{where}: it is sorted by {_order(new, [True] * len(kept))}"
+        yield from _other(old, new, of_group, where, may_be_missing=of_group & {SORTING})
         for before, after in zip(kept_items(old[COLUMNS]), new[COLUMNS].items, strict=True):
             name = ".".join(part.decode() for part in before[METADATA][PATH].items)
             yield from _chunk(source, copy, before, after, f"{where}, {name}", moved=bool(dropped))
@@ -107,17 +103,6 @@ def _other(
     for field in sorted((old.types.keys() & new.types.keys()) - apart):
         if old[field] != new[field]:
             yield f"{where}: its field {field} is {new[field]}, not {old[field]}"
-
-
-def _order(group: Struct, kept: list[bool]) -> list[tuple[int, bool, bool]] | None:
-    """Returns the sort order up to the first dropped column, with the numbers of the copy."""
-    if SORTING not in group:
-        return None
-    order = [(each[1], each[2], each[3]) for each in group[SORTING].items]
-    found = list(takewhile(lambda each: kept[each[0]], order))
-    if order and not found:
-        return None
-    return [(sum(kept[:number]), descending, first) for number, descending, first in found]
 
 
 def _schema(source: ParquetFile, copy: ParquetFile, new_path: NewPath) -> Iterator[str]:

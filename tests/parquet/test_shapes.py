@@ -7,6 +7,7 @@ import json
 import shutil
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,9 @@ def all_of(*changes: Change) -> Change:
     return change
 
 
+UNCHANGED = all_of()
+
+
 def union(*members: int) -> Struct:
     """Returns a union with members that have no fields; a correct one has one member."""
     return Struct({each: Struct() for each in members}, dict.fromkeys(members, STRUCT))
@@ -383,82 +387,81 @@ LISTS: dict[str, tuple[pa.DataType, list[Any]]] = {
 }
 OTHERS = pa.schema([field.with_name(f"other {field.name}") for field in BY_IDS.schema])
 SWAPPED_IDS = (Column(2, "col-a", "b", pa.string()), Column(1, "col-b", "a", pa.int64()))
-NOTHING: Change = lambda _: None  # noqa: E731
 
-# Table, change, columns, options of the plan, rows of the copy. Without a table, it is `source`.
-COPIED: dict[str, tuple[pa.Table | None, Change, Columns, dict[str, Any], Rows]] = {
-    "renamed": (None, NOTHING, ALL, {}, FULL),
-    "without b": (None, NOTHING, WITHOUT_B, {}, RENAMED),
-    "only a": (None, NOTHING, (A,), {}, of("a")),
-    "only s": (None, NOTHING, (S,), {}, of("s")),
-    "only b": (None, NOTHING, (B,), {}, of("b")),
-    "row groups in reverse": (
-        *(None, lambda file: file.row_groups.reverse(), WITHOUT_B, {}),
-        RENAMED[35:] + RENAMED[:35],
+
+@dataclass(frozen=True)
+class Case:
+    """Describes a file, a plan, and the rows of the copy.
+
+    Args:
+        table: The rows of the file; None for `source`.
+        change: A change of the file.
+        by_id: Whether the plan finds columns by their ids.
+    """
+
+    rows: Rows
+    columns: Columns = WITHOUT_B
+    table: pa.Table | None = None
+    change: Change = UNCHANGED
+    by_id: bool = False
+
+
+COPIED = {
+    "renamed": Case(FULL, ALL),
+    "without b": Case(RENAMED),
+    "only a": Case(of("a"), (A,)),
+    "only s": Case(of("s"), (S,)),
+    "only b": Case(of("b"), (B,)),
+    "row groups in reverse": Case(
+        RENAMED[35:] + RENAMED[:35], change=lambda file: file.row_groups.reverse()
     ),
-    "no rows": (TABLE.slice(0, 0), NOTHING, WITHOUT_B, {}, []),
-    "ids and other names": (
-        *(BY_IDS.rename_columns(OTHERS.names).cast(OTHERS), NOTHING, WITHOUT_B),
-        *({"by_id": True}, RENAMED),
+    "no rows": Case([], table=TABLE.slice(0, 0)),
+    "ids and other names": Case(
+        RENAMED, table=BY_IDS.rename_columns(OTHERS.names).cast(OTHERS), by_id=True
     ),
-    "ids and names of others": (
-        *(BY_IDS, NOTHING, SWAPPED_IDS, {"by_id": True}),
-        [{"b": row["b"], "a": row["a"]} for row in FULL],
+    "ids and names of others": Case(of("b", "a"), SWAPPED_IDS, BY_IDS, by_id=True),
+    "the name of a dropped column": Case(
+        of("b"), (B,), TABLE.select(["col-a", "col-b"]).rename_columns(["b", "col-b"])
     ),
-    "the name of a dropped column": (
-        *(TABLE.select(["col-a", "col-b"]).rename_columns(["b", "col-b"]), NOTHING, (B,), {}),
-        of("b"),
-    ),
-    "equal names, and a dropped column": (
+    "equal names, and a dropped column": Case(
+        of("a"),
+        (Column(1, "a", "a", pa.int64()),),
         TABLE.select(["col-a", "col-b"]).rename_columns(["a", "b"]),
-        *(NOTHING, (Column(1, "a", "a", pa.int64()),), {}, of("a")),
     ),
-    "names of Hive and Impala": (
-        None,
-        all_of(
-            *(names(b"list", b"bag"), names(b"element", b"array_element")),
+    "names of Hive and Impala": Case(
+        RENAMED,
+        change=all_of(
+            names(b"list", b"bag"),
+            names(b"element", b"array_element"),
             names(b"key_value", b"map"),
         ),
-        *(WITHOUT_B, {}, RENAMED),
     ),
     **{
-        f"{name} of two levels in {group}": (
-            *(list_of(kind), two_levels(group.encode()), with_list(kind), {}),
-            [{"a": 7, "l": rows}],
+        f"{name} of two levels in {group}": Case(
+            [{"a": 7, "l": rows}], with_list(kind), list_of(kind), two_levels(group.encode())
         )
         for name, (kind, rows) in LISTS.items()
         for group in ("array", "bag", "col-l_tuple")
     },
     # Protocol buffers have such fields.
     **{
-        f"repeated {name} without a list": (
-            *(list_of(kind, nullable=False), bare, with_list(kind), {}),
-            [{"a": 7, "l": rows}],
+        f"repeated {name} without a list": Case(
+            [{"a": 7, "l": rows}], with_list(kind), list_of(kind, nullable=False), bare
         )
         for name, (kind, rows) in LISTS.items()
     },
 }
 
 
-@pytest.mark.parametrize(
-    ("table", "change", "columns", "options", "rows"), COPIED.values(), ids=COPIED
-)
-def test_file_is_copied(
-    source: Path,
-    copy: Copy,
-    table: pa.Table | None,
-    change: Change,
-    columns: Columns,
-    options: dict[str, Any],
-    rows: Rows,
-) -> None:
-    if table is not None:
-        pq.write_table(table, source, store_schema=False)
-    before = {each[NAME] for each in ParquetFile.of(changed(source, change)).schema}
+@pytest.mark.parametrize("case", COPIED.values(), ids=COPIED)
+def test_file_is_copied(source: Path, copy: Copy, case: Case) -> None:
+    if case.table is not None:
+        pq.write_table(case.table, source, store_schema=False)
+    before = {each[NAME] for each in ParquetFile.of(changed(source, case.change)).schema}
 
-    after = copy(source, columns, **options)
+    after = copy(source, case.columns, by_id=case.by_id)
 
-    assert rows_of(after) == rows
+    assert rows_of(after) == case.rows
     groups = {b"bag", b"array_element", b"map", b"array"}  # a copy keeps the names of groups
     assert {each[NAME] for each in after.schema} & groups == before & groups
 
@@ -786,7 +789,7 @@ def test_only_spark_keys_on_values_are_kept(source: Path, copy: Copy) -> None:
 
 UNKNOWN_KEY = entries(org__apache__spark__legacyNew="")
 KEPT: dict[str, Change] = {
-    "nothing unknown": NOTHING,
+    "nothing unknown": UNCHANGED,
     "binary extension": EXTENSIONS["footer"],
     "unknown field": put(element(1), 99, I32, 1),
     "unknown key of Spark": UNKNOWN_KEY,
@@ -1007,6 +1010,7 @@ def test_ambiguous_or_wholly_dropped_columns_are_refused(source: Path, reason: R
     pq.write_table(TABLE.select([0, 0, 1]), source)
     assert reason(source) == "it has the column `col-a` twice"
     # A group of one field is an element by its name only, and not to every reader.
-    pq.write_table(list_of(STRUCT_TYPE), source, store_schema=False)
     fewer = Column(6, "col-l", "l", Array(StructType((Column(5, "y", "y", B.type),))))
-    assert reason(changed(source, two_levels(b"bag")), (A, fewer)) == OTHER_TYPE
+    for group_name in (b"array", b"bag", b"col-l_tuple"):
+        pq.write_table(list_of(STRUCT_TYPE), source, store_schema=False)
+        assert reason(changed(source, two_levels(group_name)), (A, fewer)) == OTHER_TYPE
