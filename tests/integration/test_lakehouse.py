@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 import spark_ext
 from spark_ext import LakehouseReport, TableResult
 from tests.integration.lakehouse_tables import (
+    BROKEN,
+    HEALTHY,
     ROWS,
     at,
     free,
@@ -21,121 +23,91 @@ from tests.integration.lakehouse_tables import (
     outcomes,
     plain,
     quiet,
+    tables_of_all_kinds,
     untracked,
 )
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
+from tests.support.delta_table import Table
 from tests.support.session_conf import SetConf
-from tests.support.sessions import warehouse_of
 
 pytestmark = [
     pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
-    # After the first test, the audit finds the broken table of the schema.
-    pytest.mark.broken_table("unreadable_schema"),
+    # After the first test, the audit finds the broken tables of the schema.
+    pytest.mark.broken_table("unreadable_schema", "log_without_start"),
 ]
 
 SCHEMA = "lakehouse"
 
 
-# A schema with tables of all kinds.
-
-
 @pytest.fixture(scope="module")
-def schema(spark: SparkSession) -> Iterator[dict[str, Table]]:
-    """Yields the Delta tables of a schema that has other tables, too."""
-    home = warehouse_of(spark) / f"{SCHEMA}.db"
-    spark.sql(f"CREATE SCHEMA {SCHEMA}")
-
-    def named(name: str) -> Table:
-        return Table(spark, home / name.strip("`"), f"{SCHEMA}.{name}")
-
-    tables = {"free": free(named("free")), "`1d`": plain(named("`1d`"))}
-    tables["untracked"] = untracked(named("untracked"))
-    tables["renamed"] = free(named("renamed"))
-    tables["renamed"].alter("RENAME COLUMN a TO c")
-    tables["blocked"] = free(named("blocked"))
-    tables["blocked"].alter("ADD COLUMN `b c` INT")
-    tables["vectors"] = named("vectors").create(
-        "a INT, b STRING", TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'"
-    )
-    tables["broken"] = plain(named("broken"))
-    log = home / "broken" / "_delta_log" / f"{0:020}.json"
-    log.write_text(log.read_text().replace('"schemaString":"{', '"schemaString":"'))
-    for checksum in log.parent.glob("*.crc"):
-        checksum.unlink()
-    forget_logs(spark)
-    spark.sql(f"CREATE VIEW {SCHEMA}.view AS SELECT 1 AS a")
-    spark.sql(f"CREATE TABLE {SCHEMA}.parquet (a INT) USING parquet")
-    yield tables
+def tables(spark: SparkSession) -> Iterator[dict[str, Table]]:
+    yield tables_of_all_kinds(spark, SCHEMA)
     spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+def test_removal_of_a_schema_reaches_every_table_that_can(
+    spark: SparkSession, tables: dict[str, Table]
+) -> None:
+    before = {name: (table.log, table.selected()) for name, table in healthy(tables).items()}
+    planned = by_name(quiet(spark_ext.remove_column_mapping, spark, SCHEMA, dry_run=True))
+    assert {name: table.log.version for name, table in healthy(tables).items()} == {
+        name: log.version for name, (log, _) in before.items()
+    }
+
+    report = quiet(spark_ext.remove_column_mapping, spark, SCHEMA)
+
+    found = by_name(report)
+    assert {name: each.error for name, each in found.items() if each.error is not None} == {
+        name: error for name, (_, error) in BROKEN.items()
+    }
+    assert {found[name].outcome for name in BROKEN} == {"UNREADABLE"}
+    assert found["blocked"].reasons == ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",)
+    assert "RENAME COLUMN" in str(found["blocked"].unblocking)
+    size = 0
+    for name, table in healthy(tables).items():
+        each, (log, rows), (*_, expected) = found[name], before[name], HEALTHY[name]
+        is_done, is_copied = each.outcome == "DONE", expected == "DONE, copied"
+        assert each.outcome == expected.removesuffix(", copied")
+        assert planned[name].outcome == ("PLANNED" if is_done else each.outcome)
+        assert table.log.version == log.version + is_done
+        assert table.selected() == rows
+        if is_done:
+            assert (each.version_before, each.version_after) == (log.version, table.log.version)
+            assert each.after is not None
+            assert (each.after.mode, is_unmapped(table.log)) == ("none", True)
+            copied = [action["add"] for action in table.log.commits[-1] if "add" in action]
+            assert each.copied is not None
+            assert len(copied) == each.copied.num_files == 2 * is_copied
+            size += is_copied * sum(log.live_files.values())
+    (sums,) = [each for each in report.sums if each.outcome == "DONE"]
+    assert (sums.num_tables, sums.num_files, sums.size_in_bytes) == (5, 6, size)
+    assert not report.complete
+
+    again = by_name(quiet(spark_ext.remove_column_mapping, spark, SCHEMA, until="readers"))
+    assert again["vectors"].outcome == "BLOCKED"
+    assert "DROP FEATURE deletionVectors" in str(again["vectors"].unblocking)
+    for name in ("clean", "dropped", "renamed", "untracked"):
+        assert again[name].outcome == "DONE"
+        assert tables[name].log.protocol["minReaderVersion"] == 1
+
+
+def healthy(tables: dict[str, Table]) -> dict[str, Table]:
+    return {name: tables[name] for name in HEALTHY}
 
 
 def by_name(report: LakehouseReport) -> dict[str, TableResult]:
     return {each.table.split(".")[-1]: each for each in report.tables}
 
 
-def test_removal_of_a_schema_reaches_every_table_that_can(
-    spark: SparkSession, schema: dict[str, Table]
-) -> None:
-    before = {name: table.log for name, table in schema.items()}
-    planned = by_name(quiet(spark_ext.remove_column_mapping, spark, SCHEMA, dry_run=True))
-    assert {name: table.log.version for name, table in schema.items()} == {
-        name: log.version for name, log in before.items()
-    }
-
-    report = quiet(spark_ext.remove_column_mapping, spark, SCHEMA)
-
-    found = by_name(report)
-    assert {name: each.outcome for name, each in found.items()} == {
-        "`1d`": "ALREADY_DONE",
-        "blocked": "BLOCKED",
-        "broken": "UNREADABLE",
-        "free": "DONE",
-        "renamed": "DONE",
-        "untracked": "DONE",
-        "vectors": "DONE",
-    }
-    assert found["broken"].error == planned["broken"].error == "INVALID_JSON_DATA_TYPE"
-    assert found["blocked"].reasons == ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",)
-    assert "RENAME COLUMN" in str(found["blocked"].unblocking)
-    for name, each in found.items():
-        is_done, log = each.outcome == "DONE", schema[name].log
-        assert planned[name].outcome == ("PLANNED" if is_done else each.outcome)
-        assert log.version == before[name].version + is_done
-        if is_done:
-            assert (each.version_before, each.version_after) == (before[name].version, log.version)
-            assert each.after is not None
-            assert (each.after.mode, is_unmapped(log)) == ("none", True)
-            copied = [action["add"] for action in log.commits[-1] if "add" in action]
-            assert each.copied is not None
-            assert len(copied) == each.copied.num_files == (name in ("renamed", "untracked"))
-            assert schema[name].selected() == (ROWS if name != "vectors" else [])
-    (sums,) = [each for each in report.sums if each.outcome == "DONE"]
-    sizes = [sum(before[name].live_files.values()) for name in ("renamed", "untracked")]
-    assert (sums.num_tables, sums.num_files, sums.size_in_bytes) == (4, 2, sum(sizes))
-    assert not report.complete
-
-    again = by_name(quiet(spark_ext.remove_column_mapping, spark, SCHEMA, until="readers"))
-    assert again["vectors"].outcome == "BLOCKED"
-    assert "DROP FEATURE deletionVectors" in str(again["vectors"].unblocking)
-    for name in ("free", "renamed", "untracked"):
-        assert again[name].outcome == "DONE"
-        assert schema[name].log.protocol["minReaderVersion"] == 1
-
-
 def test_table_with_two_names_runs_once(
-    spark: SparkSession, schema: dict[str, Table], tmp_path: Path
+    spark: SparkSession, named_table: Table, tmp_path: Path
 ) -> None:
     table = untracked(at(spark, tmp_path, "t"))
-    spark.sql(f"CREATE TABLE {SCHEMA}.named USING delta LOCATION '{table.path}'")
-    try:
-        report = quiet(
-            spark_ext.remove_column_mapping, spark, f"{SCHEMA}.named", table.path, parallel=2
-        )
-    finally:
-        spark.sql(f"DROP TABLE {SCHEMA}.named")
+    spark.sql(f"CREATE TABLE named USING delta LOCATION '{table.path}'")
+
+    report = quiet(spark_ext.remove_column_mapping, spark, "named", table.path, parallel=2)
 
     assert [(each.table, each.outcome) for each in report.tables] == [
-        (f"spark_catalog.{SCHEMA}.named", "DONE")
+        ("spark_catalog.default.named", "DONE")
     ]
     assert operations(table).count("REMOVE COLUMN MAPPING") == 1
 

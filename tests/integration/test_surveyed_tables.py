@@ -22,13 +22,12 @@ from pyspark.sql import SparkSession
 import spark_ext
 from spark_ext import Survey
 from spark_ext.__main__ import main
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs, refusal, write_tracked
+from tests.integration.lakehouse_tables import BROKEN, HEALTHY, VECTORS, tables_of_all_kinds
+from tests.support.delta_table import Table, forget_logs, refusal, write_tracked
 from tests.support.java_catalogs import add_catalog
 from tests.support.odd_disk import OddDisk
 from tests.support.pages import commands
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
-from tests.support.sessions import warehouse_of
-from tests.support.table_log import TableLog
 
 pytestmark = [
     pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
@@ -37,107 +36,14 @@ pytestmark = [
 ]
 
 SCHEMA = "surveyed"
-VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
-
-# The properties of each table, its changes after a first INSERT, and its row in the survey: mode,
-# flag, numbers of columns and of other names, and the costs of the stages.
-HEALTHY: dict[str, tuple[list[str], list[str], str]] = {
-    "`1d`": ([], [], "none None 2 0 NOTHING NOTHING NOTHING"),
-    "blocked": (
-        [NAME_MODE, TRACKED],
-        ["ADD COLUMN `b c` INT"],
-        "name False 3 0 BLOCKED BLOCKED BLOCKED",
-    ),
-    "clean": (
-        [NAME_MODE, TRACKED],
-        ["ADD COLUMNS (c INT, s STRUCT<x: INT, y: INT>)"],
-        "name False 6 0 METADATA METADATA HISTORY",
-    ),
-    "dropped": ([NAME_MODE, TRACKED], ["DROP COLUMN b"], "name True 1 0 COPY METADATA HISTORY"),
-    "renamed": (
-        [NAME_MODE, TRACKED],
-        ["RENAME COLUMN a TO c", "ADD COLUMN a INT"],
-        "name True 3 2 COPY METADATA HISTORY",
-    ),
-    "untracked": ([NAME_MODE], [], "name None 2 2 REWRITE METADATA HISTORY"),
-    "vectors": ([NAME_MODE, TRACKED, VECTORS], [], "name False 2 0 METADATA BLOCKED BLOCKED"),
-}
-
-
-def edit(log: Path, version: int, change: Callable[[dict[str, Any]], None]) -> None:
-    """Changes the actions in the file of a commit."""
-    file = log / f"{version:020}.json"
-    actions = [json.loads(line) for line in file.read_text().splitlines()]
-    for action in actions:
-        change(action)
-    file.write_text("\n".join(map(json.dumps, actions)))
-
-
-def with_unknown_feature(action: dict[str, Any]) -> None:
-    if "protocol" in action:
-        action["protocol"] = {
-            "minReaderVersion": 3,
-            "minWriterVersion": 7,
-            "readerFeatures": ["fromTheFuture"],
-            "writerFeatures": ["fromTheFuture"],
-        }
-
-
-def without_schema(action: dict[str, Any]) -> None:
-    if "metaData" in action:
-        action["metaData"]["schemaString"] = "{"
-
-
-BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
-    "commit_missing": (
-        lambda log: (log / f"{1:020}.json").unlink(),
-        "DELTA_VERSIONS_NOT_CONTIGUOUS",
-    ),
-    "feature": (
-        lambda log: edit(log, 0, with_unknown_feature),
-        "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
-    ),
-    "log_missing": (shutil.rmtree, "DELTA_MISSING_DELTA_TABLE"),
-    # If an error has no condition, the survey shows the class of the error.
-    "schema": (
-        lambda log: edit(log, 0, without_schema),
-        "com.fasterxml.jackson.core.io.JsonEOFException",
-    ),
-    "start_missing": (
-        lambda log: (log / f"{0:020}.json").unlink(),
-        "DELTA_TRUNCATED_TRANSACTION_LOG",
-    ),
-}
 
 
 @pytest.fixture(scope="module")
-def warehouse(spark: SparkSession) -> Path:
-    """Returns the folder of the schema, whose tables are made once."""
-    home = warehouse_of(spark) / f"{SCHEMA}.db"
-    spark.sql(f"CREATE SCHEMA {SCHEMA}")
-    for name, (properties, changes, _) in HEALTHY.items():
-        table = Table(spark, home / name.strip("`"), f"{SCHEMA}.{name}")
-        table.create("a INT, b STRING", *properties)
-        table.insert("(1, 'x')")
-        for change in changes:
-            table.alter(change)
-        table.insert(f"({', '.join(['NULL'] * len(spark.table(table.name).columns))})")
-    for name, (breaks, _) in BROKEN.items():
-        table = Table(spark, home / name, f"{SCHEMA}.{name}").create("a INT")
-        table.insert("(1)")
-        table.insert("(2)")
-        shutil.rmtree(home / name / "_delta_log" / "_commits", ignore_errors=True)
-        for checksum in (home / name / "_delta_log").glob("*.crc"):
-            checksum.unlink()
-        breaks(home / name / "_delta_log")
-    spark.sql(f"CREATE TABLE {SCHEMA}.parquet (a INT) USING parquet")
-    shutil.rmtree(home / "parquet", ignore_errors=True)
-    (home / "parquet").write_text("no folder of files")
-    spark.sql(f"CREATE VIEW {SCHEMA}.view AS SELECT 1 AS a")
+def warehouse(spark: SparkSession) -> dict[str, Table]:
+    """Returns the tables of a schema with tables of all kinds."""
     spark.sql(f"CREATE SCHEMA {SCHEMA}_empty")
-    forget_logs(spark)
-    return home
+    return tables_of_all_kinds(spark, SCHEMA)
 
 
 @pytest.fixture(autouse=True)
@@ -223,12 +129,14 @@ def test_survey_refuses_other_arguments(
 # A schema.
 
 
-def test_survey_has_every_delta_table_of_a_schema(spark: SparkSession, warehouse: Path) -> None:
+def test_survey_has_every_delta_table_of_a_schema(
+    spark: SparkSession, warehouse: dict[str, Table]
+) -> None:
     rows = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
 
     assert set(rows) == {full(name) for name in (*HEALTHY, *BROKEN)}
-    for name, (_, _, expected) in HEALTHY.items():
-        row, live = rows[full(name)], TableLog(warehouse / name.strip("`")).live_files
+    for name, (_, _, expected, _) in HEALTHY.items():
+        row, live = rows[full(name)], warehouse[name].log.live_files
         assert (row.numFiles, row.sizeInBytes) == (len(live), sum(live.values()))
         values = (row.mode, row.hasDroppedOrRenamed, row.numColumns, row.numOtherNames)
         assert " ".join(map(str, (*values, row.unmapped, row.readers, row.writers))) == expected
@@ -239,12 +147,12 @@ def test_survey_has_every_delta_table_of_a_schema(spark: SparkSession, warehouse
         assert (filled, row.error) == ({"table", "error", "message"}, error)
 
 
-def test_sums_count_tables_views_and_bytes(spark: SparkSession, warehouse: Path) -> None:
+def test_sums_count_tables_views_and_bytes(
+    spark: SparkSession, warehouse: dict[str, Table]
+) -> None:
     sums = survey(spark, SCHEMA).sums
 
-    bytes_of = {
-        name: sum(TableLog(warehouse / name.strip("`")).live_files.values()) for name in HEALTHY
-    }
+    bytes_of = {name: sum(warehouse[name].log.live_files.values()) for name in HEALTHY}
     assert (sums.num_tables, sums.size_in_bytes) == (
         len(HEALTHY) + len(BROKEN),
         sum(bytes_of.values()),
@@ -258,7 +166,7 @@ def test_sums_count_tables_views_and_bytes(spark: SparkSession, warehouse: Path)
 
 
 def test_survey_without_a_name_reads_the_current_schema(
-    spark: SparkSession, warehouse: Path
+    spark: SparkSession, warehouse: dict[str, Table]
 ) -> None:
     spark.sql(f"USE {SCHEMA}_empty")
     empty = survey(spark)
@@ -273,7 +181,9 @@ def test_survey_without_a_name_reads_the_current_schema(
     assert {row.table.split(".")[-1].strip("`") for row in rows} == listed
 
 
-def test_survey_of_a_catalog_has_all_its_schemas(spark: SparkSession, warehouse: Path) -> None:
+def test_survey_of_a_catalog_has_all_its_schemas(
+    spark: SparkSession, warehouse: dict[str, Table]
+) -> None:
     spark.sql(f"CREATE TABLE {SCHEMA}_empty.t (a INT) USING delta")
     try:
         names = {table.table for table in survey(spark, "spark_catalog").tables}
@@ -285,7 +195,7 @@ def test_survey_of_a_catalog_has_all_its_schemas(spark: SparkSession, warehouse:
 
 @pytest.mark.skipif(not VIEWS_TAKE_OUR_FUNCTIONS, reason="Spark refuses such a view")
 def test_survey_in_a_view_reads_the_schema_of_the_view(
-    spark: SparkSession, warehouse: Path
+    spark: SparkSession, warehouse: dict[str, Table]
 ) -> None:
     spark.sql(f"USE {SCHEMA}")
     calls = ["column_mapping_survey()", "column_mapping_survey(array('clean'))"]
@@ -303,7 +213,7 @@ def test_survey_in_a_view_reads_the_schema_of_the_view(
 
 
 def test_tables_with_a_checksum_are_surveyed_without_a_job(
-    spark: SparkSession, warehouse: Path
+    spark: SparkSession, warehouse: dict[str, Table]
 ) -> None:
     forget_logs(spark)
     names = ", ".join(f"'{SCHEMA}.{name}'" for name in HEALTHY)
@@ -314,7 +224,7 @@ def test_tables_with_a_checksum_are_surveyed_without_a_job(
 
     assert jobs(spark, ask) == 0
 
-    for checksum in (warehouse / "clean" / "_delta_log").glob("*.crc"):
+    for checksum in (warehouse["clean"].path / "_delta_log").glob("*.crc"):
         checksum.unlink()
     forget_logs(spark)
     # Delta runs one job for protocol and metadata, and the files need no further job.
@@ -586,7 +496,7 @@ def test_interrupt_ends_an_audit_while_delta_opens_the_table(
 
 def test_commands_of_the_page_run(
     spark: SparkSession,
-    warehouse: Path,
+    warehouse: dict[str, Table],
     lake: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
