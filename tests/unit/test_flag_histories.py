@@ -29,7 +29,7 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Field, Path, map_fields
 from spark_ext.rules import next_metadata
 from tests.support import column_draws as draws
-from tests.support.reference_model import Column, Columns, State, edited
+from tests.support.reference_model import Columns, State, edited
 from tests.support.reference_model import walk as walk_columns
 from tests.unit import fake_delta
 from tests.unit.modelled_tables import File, compared, file_of, properties, schema_of
@@ -301,20 +301,3 @@ class TableHistory(RuleBasedStateMachine):
 
 TestTableHistory = TableHistory.TestCase
 TestTableHistory.settings = settings(max_examples=200, stateful_step_count=25)
-
-
-def test_false_flag_is_kept_when_column_mapping_is_enabled_on_an_untracked_table() -> None:
-    columns = (Column("a", "INT"), Column("b", "INT"))
-    history = TableHistory()
-    first = State(columns, "none", is_tracked=True)
-    proposed = TableMetadata(schema_of(columns), properties("none", is_tracked=True))
-    history.commit(first.created(), proposed, creating_table=True)
-    history.clone_without_us()
-    history.is_plain = False
-
-    history.enable_mapping()
-    enabled = history.state
-    history.enable_tracking(mapped_too=False)
-
-    assert (enabled.is_tracked, enabled.flag) == (False, False)
-    assert (history.state.is_tracked, history.state.flag) == (True, True)
