@@ -38,19 +38,17 @@ def log(path: Path) -> dict[str, Any]:
     commits = {int(match[1]): file for file, match in found if match}
     times = _increasing_times(commits)
     checkpoints = _checkpoints(folder)
-    truncated = [file for _, file in sorted(commits.items()) if _is_truncated(file)]
-    actions = {
-        version: _json_lines(file, without_last=file in truncated)
-        for version, file in commits.items()
-    }
+    read = {version: _json_lines(file) for version, file in sorted(commits.items())}
+    actions = {version: found for version, (found, _) in read.items()}
+    truncated = [version for version, (_, is_truncated) in read.items() if is_truncated]
     return {
         "lastVersion": max([*commits, *(c["version"] for c in checkpoints)]),
         "firstCommit": min(commits, default=None),
         "lastCheckpointTarget": _last_checkpoint_target(folder),
-        "truncatedCommits": [file.name for file in truncated],
+        "truncatedCommits": [commits[version].name for version in truncated],
         "commits": [
             {"version": version, "time": times[version], "actions": _known_actions(found)}
-            for version, found in sorted(actions.items())
+            for version, found in actions.items()
             if any(action.get("protocol") or action.get("metaData") for action in found)
         ],
         "summaries": [
@@ -71,21 +69,13 @@ def _increasing_times(commits: dict[int, Path]) -> dict[int, int]:
     return times
 
 
-def _lines(file: Path) -> list[str]:
-    return [line for line in file.read_text().splitlines() if line.strip()]
-
-
-def _json_lines(file: Path, *, without_last: bool = False) -> list[Action]:
-    lines = _lines(file)
-    return [json.loads(line) for line in (lines[:-1] if without_last else lines)]
-
-
-def _is_truncated(file: Path) -> bool:
+def _json_lines(file: Path) -> tuple[list[Action], bool]:
+    """Returns the actions of a file, and whether its last line is truncated."""
+    lines = [line for line in file.read_text().splitlines() if line.strip()]
     try:
-        json.loads((_lines(file) or ["0"])[-1])
+        return [json.loads(line) for line in lines], False
     except ValueError:
-        return True
-    return False
+        return [json.loads(line) for line in lines[:-1]], True
 
 
 def _known_actions(actions: Iterable[Action]) -> list[Action]:
@@ -105,7 +95,7 @@ def _last_checkpoint_target(folder: Path) -> int | None:
 def _compacted(folder: Path) -> Iterator[dict[str, Any]]:
     for file in sorted(folder.iterdir()):
         if match := COMPACTED.fullmatch(file.name):
-            yield _summary(file.name, int(match[2]), int(match[1]), _json_lines(file))
+            yield _summary(file.name, int(match[2]), int(match[1]), _json_lines(file)[0])
 
 
 def _checkpoints(folder: Path) -> list[dict[str, Any]]:
