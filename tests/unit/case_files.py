@@ -12,17 +12,17 @@ A table is its mode, its flag, its columns in the words of `tables.py`, and its 
 expected table is its flag, its columns and the properties that the rules changed. A refusal is a
 condition, a SQLSTATE and the parameters that the test compares.
 
-A name without a value is an unmapped column. Text needs quotes if it is a number or contains one of
-`{}:,`. Single quotes enclose text that contains double quotes.
+An object is a flow mapping of YAML in which everything but a number is text. A name without a value
+is an unmapped column.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from spark_ext.model.metadata import TableMetadata
 from tests.unit.tables import TRACKED, table
@@ -30,7 +30,15 @@ from tests.unit.tables import TRACKED, table
 CASES = Path(__file__).parent / "cases"
 MODES = ("none", "name", "id")
 CASE = re.compile(r"^(\w+): .*\n((?: +.*\n)+)", re.M)
-TOKEN = re.compile(r"""[{}:,]|'[^']*'|"(?:[^"\\]|\\.)*"|[^\s{}:,'"][^{}:,]*""")
+
+
+class _Words(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads only numbers as another type than text."""
+
+
+_Words.yaml_implicit_resolvers = {
+    digit: [("tag:yaml.org,2002:int", re.compile(r"\d+$"))] for digit in "0123456789"
+}
 
 
 def cases() -> dict[str, dict[str, Any]]:
@@ -86,25 +94,5 @@ def _table(text: str) -> dict[str, Any]:
 def _parsed(text: str) -> tuple[list[str], list[Any]]:
     """Returns the words before the first brace, and the objects in braces."""
     words, brace, rest = text.partition("{")
-    tokens = (token.strip() for token in TOKEN.findall(brace + rest))
-    return words.split(), [_object(tokens) for _ in tokens]
-
-
-def _object(tokens: Iterator[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    name = ""
-    while (token := next(tokens)) != "}":
-        if token == ":":
-            found[name] = _value(next(tokens), tokens)
-        elif token != ",":
-            name = str(_value(token, tokens))
-            found[name] = ""
-    return found
-
-
-def _value(token: str, tokens: Iterator[str]) -> Any:
-    if token == "{":
-        return _object(tokens)
-    if token.startswith("'"):
-        return token[1:-1]
-    return json.loads(token) if token.startswith('"') or token.isdecimal() else token
+    objects = re.sub(r"\}\s+\{", "}, {", brace + rest)
+    return words.split(), yaml.load(f"[{objects}]", Loader=_Words)
