@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta.tables import DeltaTable
+from delta.tables import DeltaTable, IdentityGenerator
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_ext import UsageTracking
-from tests.support.generated_columns import create_by_builder
 from tests.support.releases import SQL_GENERATES_COLUMNS
 from tests.support.session_conf import session_conf
 from tests.support.table_files import rows_in_files
@@ -29,6 +29,13 @@ NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 LEGACY_PROTOCOL = "'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5'"
+# Commas outside of brackets separate columns.
+COLUMN = re.compile(r"(?:[^,(<]|\([^)]*\)|<[^>]*>)+")
+PARTS = re.compile(
+    r"(?P<name>\w+) (?P<type>\w+(?:<.*>)?)"
+    r"(?: GENERATED (?P<how>ALWAYS|BY DEFAULT) AS (?:IDENTITY|\((?P<expression>.*)\)))?"
+)
+PROPERTY = re.compile(r"'([^']+)' = '([^']+)'")
 
 
 def in_turn(*writers: Callable[[Table], object]) -> Callable[[Table], None]:
@@ -167,6 +174,30 @@ class Table:
         """Asserts that the body fails with this or any condition and makes no commit."""
         with self.no_commit(), refusal(condition) as refused:
             yield refused
+
+
+def create_by_builder(spark: SparkSession, path: Path, columns: str, *properties: str) -> None:
+    """Creates a table with generated or identity columns, which SQL has since Delta 4.4.0.
+
+    Source:
+        AbstractDeltaCatalog.scala, `capabilities`.
+    """
+    builder = DeltaTable.create(spark).location(str(path))
+    for column in COLUMN.findall(columns):
+        parts = PARTS.fullmatch(column.strip())
+        assert parts is not None, column
+        always = parts["expression"] or IdentityGenerator()
+        builder.addColumn(
+            parts["name"],
+            parts["type"],
+            generatedAlwaysAs=always if parts["how"] == "ALWAYS" else None,
+            generatedByDefaultAs=IdentityGenerator() if parts["how"] == "BY DEFAULT" else None,
+        )
+    for text in properties:
+        found = PROPERTY.fullmatch(text)
+        assert found is not None, text
+        builder.property(*found.groups())
+    builder.execute()
 
 
 def write_tracked(spark: SparkSession, path: Path) -> TableLog:
