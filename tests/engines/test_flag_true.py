@@ -129,12 +129,3 @@ def test_clickhouse_filters_fields_of_structs_as_listed(table: Table) -> None:
     with pytest.raises(RuntimeError, match="NOT_FOUND_COLUMN"):
         read("s.town = 'Rome'")
     assert read("s.city = 'Rome'") == [{"id": 1, "s": {"town": "Rome"}}]  # its city is null
-
-
-@pytest.mark.matrix
-def test_uuid_names_do_not_mislead_clickhouse(
-    table: Table, readers: dict[str, Engine], case: str
-) -> None:
-    made = CASES[case].make(table, NAME_MODE)
-
-    assert wrong(readers["clickhouse"], made.path, CASES[case]) == []
