@@ -17,6 +17,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.Function;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.common.UsageTrackingException;
 
@@ -61,11 +62,18 @@ public record LogJson(List<JsonNode> actions, boolean isTruncated, String proble
       }
       // Texts only: every serializer that an application sets supports them.
       List<String> uris = files.stream().map(file -> file.toUri().toString()).toList();
-      List<String> texts =
-          context
-              .parallelize(uris, tasks(context, uris.size()))
-              .map(new Task(new SerializableConfiguration(configuration)))
-              .collect();
+      Broadcast<SerializableConfiguration> broadcast =
+          context.broadcast(new SerializableConfiguration(configuration));
+      List<String> texts;
+      try {
+        texts =
+            context
+                .parallelize(uris, tasks(context, uris.size()))
+                .map(new Task(broadcast))
+                .collect();
+      } finally {
+        broadcast.destroy();
+      }
       int number = 0;
       for (Path file : files) {
         found.put(file, MAPPER.readValue(texts.get(number++), LogJson.class));
@@ -81,11 +89,12 @@ public record LogJson(List<JsonNode> actions, boolean isTruncated, String proble
     return Math.min(files, Math.max(context.defaultParallelism(), files / FILES_PER_TASK));
   }
 
-  private record Task(SerializableConfiguration configuration) implements Function<String, String> {
+  private record Task(Broadcast<SerializableConfiguration> configuration)
+      implements Function<String, String> {
     @Override
     public String call(String uri) throws IOException {
       Path path = new Path(URI.create(uri));
-      return MAPPER.writeValueAsString(of(path, configuration.value()));
+      return MAPPER.writeValueAsString(of(path, configuration.value().value()));
     }
   }
 
