@@ -14,7 +14,7 @@ from tests.support.custom_sessions import our_jar
 from tests.support.delta_table import forget_logs
 from tests.support.java_catalogs import add_catalog
 from tests.ways_in import shells
-from tests.ways_in.drivers import Driver, start
+from tests.ways_in.drivers import Drivers, start
 from tests.ways_in.lakehouses import CATALOG, FEW_KINDS, Lakehouse, Prototypes
 from tests.ways_in.place import DEFAULTS, LOG, PYSPARK, Place
 
@@ -115,7 +115,7 @@ def few_tables(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakeh
 
 
 @pytest.fixture(scope="module")
-def driver(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """Yields a driver that starts commands with the catalog of the lakehouse."""
+def driver(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
+    """Yields drivers of commands with the catalog of the lakehouse."""
     with start(home, tmp_path_factory.mktemp("driver")) as made:
         yield made

@@ -11,8 +11,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +26,7 @@ from tests.support.environments import environment_for, run
 from tests.support.install_page import blocks
 from tests.support.releases import STATIC_SETTING
 from tests.support.sessions import small_session
-from tests.support.table_log import FLAG, TableLog, is_uuid_name
+from tests.support.table_log import FLAG, TableLog
 from tests.support.waiting import wait_until
 from tests.ways_in.connect_server import connect_server, connected, user_environment
 
@@ -94,12 +92,6 @@ def put(spark: SparkSession, path: Path) -> Table:
             {"prop": FLAG},
         ),
         (
-            f"ALTER TABLE {{t}} UNSET TBLPROPERTIES ('{FLAG}')",
-            "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-            "42939",
-            {"prop": FLAG},
-        ),
-        (
             "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'None')",
             "USAGE_TRACKING_INCOMPLETE_REMOVAL",
             "22023",
@@ -132,29 +124,19 @@ def test_refusal_is_the_same_as_in_a_classic_session(
     assert refused.value.getMessageParameters() == parameters
 
 
-def test_refusal_of_delta_keeps_its_condition(spark: SparkSession, tmp_path: Path) -> None:
-    table = put(spark, tmp_path / "t")
-
-    with table.refusal("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT") as refused:
-        UsageTracking.forPath(spark, table.path).disable()
-
-    assert isinstance(refused.value, AnalysisException)
-    assert refused.value.getMessageParameters() == {"feature": "columnMappingUsageTracking"}
-
-
 def test_session_without_the_functions_raises_a_helpful_error(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server does not know the function that this session calls."""
-    without: Any = SimpleNamespace(sql=lambda text: spark.sql(text.replace("_table", "_none")))
+    """The server does not know the functions that this session calls."""
+    sql = spark.sql
+    monkeypatch.setattr(spark, "sql", lambda text: sql(text.replace("(", "_none(", 1)))
 
-    with pytest.raises(spark_ext.SparkExtError) as refused:
-        UsageTracking.forPath(without, tmp_path)
+    for call in (UsageTracking.forPath, spark_ext.audit):
+        with pytest.raises(spark_ext.SparkExtError) as refused:
+            call(spark, tmp_path)
 
-    assert refused.value.condition == "USAGE_TRACKING_NOT_IN_SESSION"
-    cause = refused.value.__cause__
-    assert isinstance(cause, AnalysisException)
-    assert cause.getMessageParameters() == {"name": "`column_mapping_named_none`"}
+        assert refused.value.condition == "USAGE_TRACKING_NOT_IN_SESSION"
+        assert isinstance(refused.value.__cause__, AnalysisException)
 
 
 def test_session_of_a_server_is_not_attached(connect: Connect) -> None:
@@ -165,16 +147,15 @@ def test_session_of_a_server_is_not_attached(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("setting", ["worker.python", "worker.timeout"])
-@pytest.mark.parametrize("by", ["conf", "SET"])
 def test_session_does_not_change_settings_of_the_rule_process(
-    spark: SparkSession, setting: str, by: str
+    spark: SparkSession, setting: str
 ) -> None:
     name = f"spark.sparkext.{setting}"
 
-    with refusal(STATIC_SETTING) as refused:
-        spark.conf.set(name, "1s") if by == "conf" else spark.sql(f"SET {name}=1s")
-
-    assert refused.value.getMessageParameters()["key"] == f'"{name}"'
+    for change in (lambda: spark.conf.set(name, "1s"), lambda: spark.sql(f"SET {name}=1s")):
+        with refusal(STATIC_SETTING) as refused:
+            change()
+        assert refused.value.getMessageParameters()["key"] == f'"{name}"'
 
 
 def test_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path) -> None:
@@ -198,47 +179,39 @@ def test_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path
 # Successful calls.
 
 
-def test_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
-    table = Table(spark, tmp_path / "t").create("a INT, b STRING", NAME_MODE)
-    tracking = UsageTracking.forPath(spark, table.path)
-    assert tracking.has_dropped_or_renamed is None
+def test_python_functions_return_the_facts_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    untracked = Table(spark, tmp_path / "t").create("a INT, b STRING", NAME_MODE)
+    assert untracked.usage.has_dropped_or_renamed is None
     table = Table(spark, tmp_path / "tracked").create_tracked()
-    tracking = UsageTracking.forPath(spark, table.path)
+    table.insert("(1, 'x')")
+    assert table.usage.has_dropped_or_renamed is False
 
-    table.alter("ADD COLUMN c INT")
-    table.insert("(1, 'x', 2)")
-    assert tracking.has_dropped_or_renamed is False
-    with table.one_commit():
-        table.alter("RENAME COLUMN a TO d")
+    table.alter("RENAME COLUMN a TO d")
     table.alter("ADD COLUMN a INT")
 
-    assert tracking.has_dropped_or_renamed is True
-    assert table.selected() == [(1, "x", 2, None)]
-    log = table.log
-    assert log.at(1).physical_names == {"a": "a", "b": "b", "c": "c"}
-    assert (log.at(2).flag, log.at(3).flag) == ("false", "true")
-    assert is_uuid_name(log.physical_names["a"])
-    found = [(c.path, c.physicalName, c.id) for c in tracking.columns().collect()]
-    assert found == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
-    status = tracking.status()
+    assert table.usage.has_dropped_or_renamed is True
+    assert table.selected() == [(1, "x", None)]
+    found = [(c.path, c.physicalName, c.id) for c in table.usage.columns().collect()]
+    assert found == [(path, f.physical_name, f.id) for path, f in table.log.fields.items()]
+    status = table.usage.status()
     assert status.true_since is not None
-    assert (status.true_since.version, status.true_since.operation) == (3, "RENAME COLUMN")
-    assert status.true_since.timestamp is not None
-    last = tracking.history().collect()[-2:]
+    assert (status.true_since.version, status.true_since.operation) == (2, "RENAME COLUMN")
+    last = table.usage.history().collect()[-2:]
     assert [(row.version, row.change, row.newName) for row in last] == [
-        (3, "rename", "d"),
-        (4, "add", "a"),
+        (2, "rename", "d"),
+        (3, "add", "a"),
     ]
+    (finding,) = spark_ext.audit(spark, table.path, progress=None).findings
+    assert finding.check == "misleading_name"
 
 
 def test_names_are_aligned(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path / "t").create("a INT, b STRING", NAME_MODE)
     table.insert("(1, 'x')")
 
-    assert UsageTracking.forPath(spark, table.path).align_names(progress=None).aligned
+    assert table.usage.align_names(progress=None).aligned
 
     assert table.log.flag == "false"
-    assert table.log.physical_names == {"a": "a", "b": "b"}
     assert table.selected() == [(1, "x")]
 
 
@@ -259,45 +232,19 @@ def test_dropped_columns_of_many_tables_are_reported(spark: SparkSession, tmp_pa
     assert [table["verdict"] for table in certificate["tables"]][:1] == ["STILL_PRESENT"]
 
 
-def test_table_is_audited(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = put(spark, tmp_path / "t")
-    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
-    sql = spark.sql
-    monkeypatch.setattr(spark, "sql", lambda text: sql(text.replace("_audit", "_none")))
+def test_path_may_have_any_characters(spark: SparkSession, tmp_path: Path) -> None:
+    table = put(
+        spark, tmp_path / '${spark.app.name} it\'s "so" a\\b\\n `tick` é ü; DROP TABLE t --'
+    )
+    quoted = str(table.path).replace("`", "``")
 
-    with pytest.raises(spark_ext.SparkExtError) as refused:
-        spark_ext.audit(spark, table.path, progress=None)
-
-    assert refused.value.condition == "USAGE_TRACKING_NOT_IN_SESSION"
-
-
-ODD = ["${spark.app.name}", 'it\'s "so"', "a\\b\\n", "`tick`", "é ü", "; DROP TABLE t --"]
-
-
-@pytest.mark.parametrize("text", ODD)
-def test_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, text: str) -> None:
-    table = put(spark, tmp_path / text)
-    tracking = UsageTracking.forPath(spark, table.path)
-
-    tracking.enable()
+    UsageTracking.forName(spark, f"delta.`{quoted}`").enable()
     assert table.log.is_tracked
-    assert tracking.has_dropped_or_renamed is False
+    tracking = UsageTracking.forPath(spark, table.path)
     assert [column.name for column in tracking.columns().collect()] == ["a"]
     tracking.disable()
 
     assert not table.log.is_tracked
-
-
-@pytest.mark.parametrize("text", ODD)
-def test_path_may_be_a_name(spark: SparkSession, tmp_path: Path, text: str) -> None:
-    table = put(spark, tmp_path / text)
-    quoted = str(table.path).replace("`", "``")
-
-    UsageTracking.forName(spark, f"delta.`{quoted}`").enable()
-
-    assert table.log.is_tracked
 
 
 def test_removal_reports_the_tasks_of_the_server(spark: SparkSession, tmp_path: Path) -> None:
@@ -385,25 +332,6 @@ def test_each_session_has_its_own_schema(connect: Connect, tmp_path: Path) -> No
         session.sql(f"DROP SCHEMA {schema} CASCADE")
 
 
-def test_survey_runs_on_the_server(spark: SparkSession, tmp_path: Path) -> None:
-    names = [f"t{number}" for number in range(3)]
-    spark.sql("CREATE SCHEMA surveyed")
-    try:
-        for name in names:
-            Table(spark, tmp_path / name, f"surveyed.{name}").create_tracked()
-        reports: list[spark_ext.LakehouseProgress] = []
-
-        found = spark_ext.survey(spark, "surveyed", str(tmp_path / "none"), progress=reports.append)
-    finally:
-        spark.sql("DROP SCHEMA surveyed CASCADE")
-
-    assert [(known.table, known.unmapped, known.error) for known in found.tables] == [
-        *((f"spark_catalog.surveyed.{name}", "METADATA", None) for name in names),
-        (str(tmp_path / "none"), None, "DELTA_MISSING_DELTA_TABLE"),
-    ]
-    assert [known.tables_done for known in reports] == [0, 4]
-
-
 def test_sessions_continue_when_one_ends(connect: Connect, tmp_path: Path) -> None:
     tables = [Table(connect(), tmp_path / name).create_tracked() for name in ("a", "b")]
     ended, other = tables
@@ -416,24 +344,6 @@ def test_sessions_continue_when_one_ends(connect: Connect, tmp_path: Path) -> No
     table = Table(connect(), ended.path)
     table.alter("DROP COLUMN c")
     assert table.log.flag == "true"
-
-
-def test_sessions_change_tables_at_one_time(connect: Connect, tmp_path: Path) -> None:
-    tables = [Table(connect(), tmp_path / str(n)).create_tracked() for n in range(3)]
-
-    def change(table: Table) -> None:
-        table.alter("ADD COLUMN c INT")
-        table.alter("RENAME COLUMN a TO d")
-
-    threads = [Thread(target=change, args=[table]) for table in tables]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    for table in tables:
-        assert table.log.flag == "true"
-        assert table.log.physical_names == {"d": "a", "b": "b", "c": "c"}
 
 
 # Other ways in.

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,20 +12,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import LakehouseProgress, LakehouseReport
+from spark_ext import LakehouseReport
 from spark_ext.__main__ import main
 from tests.support.pages import commands
 from tests.support.table_log import TableLog
 from tests.ways_in.lakehouses import (
     CATALOG,
-    KINDS,
     Lakehouse,
     Prototypes,
     assert_all_removed,
     expected_outcomes,
-    is_mapped,
     name_of,
-    removals,
 )
 
 pytestmark = pytest.mark.broken_table("log_without_start")
@@ -51,10 +46,6 @@ def remove(spark: SparkSession, lakehouse: Lakehouse, **options: Any) -> Lakehou
     return spark_ext.remove_column_mapping(spark, *lakehouse.where, **{"progress": None, **options})
 
 
-def outcomes(report: LakehouseReport) -> Counter[str]:
-    return Counter(each.outcome for each in report.tables)
-
-
 def test_report_equals_an_independent_reading_of_all_logs(
     spark: SparkSession, lakehouse: Lakehouse, schema: str
 ) -> None:
@@ -71,6 +62,10 @@ def test_report_equals_an_independent_reading_of_all_logs(
         assert_row_equals_the_logs(found[name_of(place)], before[place], after)
     assert_all_removed(lakehouse)
     assert lakehouse.orphans() == set()
+    num_files = lakehouse.num_files()
+    again = remove(spark, lakehouse)
+    assert {each.outcome for each in again.tables} == {"ALREADY_DONE", "BLOCKED", "UNREADABLE"}
+    assert lakehouse.num_files() == num_files
 
 
 def assert_row_equals_the_logs(row: Any, before: TableLog, after: TableLog) -> None:
@@ -122,79 +117,6 @@ def test_plan_changes_nothing_and_has_outcomes_and_free_space(
     assert all(each.unblocking for each in blocked)
 
 
-def test_second_run_has_nothing_to_do(spark: SparkSession, lakehouse: Lakehouse) -> None:
-    remove(spark, lakehouse, exclude=["blocked", "a.b", *map("broken.".__add__, "*")])
-    versions = {place: log.version for place, log in lakehouse.logs().items()}
-
-    again = remove(spark, lakehouse)
-
-    assert outcomes(again).keys() == {"ALREADY_DONE", "BLOCKED", "UNREADABLE"}
-    assert {place: log.version for place, log in lakehouse.logs().items()} == versions
-    assert_all_removed(lakehouse)
-
-
-def test_budget_of_bytes_holds_and_the_cheapest_tables_are_done(
-    spark: SparkSession, lakehouse: Lakehouse
-) -> None:
-    sizes = {
-        name_of(place): sum(log.live_files.values())
-        for place, log in lakehouse.logs().items()
-        if KINDS[lakehouse.kinds[place]].outcome == "DONE"
-    }
-    free = {
-        name_of(place) for place, kind in lakehouse.kinds.items() if kind in ("clean", "vectors")
-    }
-    copied = sorted(size for name, size in sizes.items() if name not in free)
-    budget = sum(copied[: len(copied) // 2])
-
-    report = remove(spark, lakehouse, max_bytes=budget)
-
-    done = {each.table: each for each in report.tables if each.outcome == "DONE"}
-    refused = [each for each in report.tables if each.outcome == "NOT_BEGUN"]
-    assert free <= done.keys()
-    assert sum(each.changed.size_in_bytes for each in done.values()) <= budget
-    assert done.keys() | {each.table for each in refused} == sizes.keys()
-    assert max(sizes[name] for name in done.keys() - free) <= min(
-        sizes[each.table] for each in refused
-    )
-    assert not report.complete
-    assert [place for place, log in lakehouse.logs().items() if removals(log)] == [
-        place for place in lakehouse.kinds if name_of(place) in done
-    ]
-
-
-def test_no_table_begins_when_the_time_is_over(spark: SparkSession, lakehouse: Lakehouse) -> None:
-    files = lakehouse.num_files()
-
-    report = remove(spark, lakehouse, max_time=0)
-
-    assert outcomes(report).keys() == {"NOT_BEGUN", "ALREADY_DONE", "BLOCKED", "UNREADABLE"}
-    assert lakehouse.num_files() == files
-
-
-def test_dropped_table_has_the_outcome_gone_and_a_new_table_waits_for_the_next_run(
-    spark: SparkSession, prototypes: Prototypes, small_lakehouse: Lakehouse
-) -> None:
-    lakehouse = small_lakehouse
-    dropped, new = "sales/deep/untracked", "sales/deep/new"
-
-    def change(progress: LakehouseProgress) -> None:
-        if progress.phase == "run" and not (lakehouse.root / new).exists():
-            shutil.rmtree(lakehouse.root / dropped)
-            lakehouse.add(prototypes, "untracked", new)
-
-    first = remove(spark, lakehouse, progress=change)
-
-    rows = {each.table: each for each in first.tables}
-    assert rows[name_of(dropped)].outcome == "GONE"
-    assert name_of(new) not in rows
-    assert is_mapped(TableLog(lakehouse.root / new))
-    del lakehouse.kinds[dropped]
-    second = remove(spark, lakehouse)
-    assert [each.table for each in second.tables if each.outcome == "DONE"] == [name_of(new)]
-    assert_all_removed(lakehouse)
-
-
 # The command.
 
 
@@ -242,19 +164,6 @@ def test_tables_are_tracked_aligned_and_untracked(lakehouse: Lakehouse) -> None:
 
 def logs_of(lakehouse: Lakehouse, start: str) -> dict[str, TableLog]:
     return {place: log for place, log in lakehouse.logs().items() if place.startswith(start)}
-
-
-def test_report_files_have_the_same_rows(lakehouse: Lakehouse, tmp_path: Path) -> None:
-    json_file, html_file = files = tmp_path / "out.json", tmp_path / "out.html"
-    options = [option for file in files for option in ("--report", str(file))]
-
-    assert run("remove", f"{CATALOG}.sales", "--max-bytes", "6kB", *options) == 1
-
-    tables = json.loads(json_file.read_text())["tables"]
-    rows = {each["table"]: each["outcome"] for each in tables}
-    for place, log in logs_of(lakehouse, "sales/").items():
-        assert removals(log) == (rows[name_of(place)] == "DONE"), place
-    assert [name for name in rows if name not in html_file.read_text()] == []
 
 
 @pytest.mark.usefixtures("few_tables")

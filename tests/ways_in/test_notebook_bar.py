@@ -46,30 +46,16 @@ def outputs(folder: Path, *packages: str) -> list[dict[str, Any]]:
     return [each for each in found if each["msg_type"] in ("stream", "display_data")]
 
 
-def text(messages: list[dict[str, Any]]) -> str:
-    return "".join(each["content"].get("text", "") for each in messages)
+@pytest.mark.parametrize(
+    ("packages", "shown", "bars"),
+    [((), "7 of 7 tables", 0), (("tqdm",), "7/7", 0), (("tqdm", "ipywidgets"), "", 1)],
+    ids=["without tqdm", "with tqdm", "with widgets"],
+)
+def test_notebook_shows_lines_or_a_bar(
+    tmp_path: Path, packages: tuple[str, ...], shown: str, bars: int
+) -> None:
+    found = outputs(tmp_path / "packages", *packages)
 
-
-def widgets(messages: list[dict[str, Any]]) -> int:
-    return sum(WIDGET in each["content"].get("data", {}) for each in messages)
-
-
-def test_notebook_without_tqdm_shows_lines(tmp_path: Path) -> None:
-    found = outputs(tmp_path / "none")
-
-    assert "7 of 7 tables" in text(found)
-    assert widgets(found) == 0
-
-
-def test_notebook_with_tqdm_shows_its_bar(tmp_path: Path) -> None:
-    found = outputs(tmp_path / "tqdm", "tqdm")
-
-    assert "7/7" in text(found)
-    assert widgets(found) == 0
-
-
-def test_notebook_with_widgets_shows_one_bar(tmp_path: Path) -> None:
-    found = outputs(tmp_path / "widgets", "tqdm", "ipywidgets")
-
-    assert widgets(found) == 1
-    assert text(found) == ""
+    text = "".join(each["content"].get("text", "") for each in found)
+    assert shown in text if shown else text == ""
+    assert sum(WIDGET in each["content"].get("data", {}) for each in found) == bars

@@ -47,63 +47,29 @@ def track(spark: SparkSession, path: Path) -> Seen:
     )
 
 
-def assert_whole(seen: Seen, path: Path) -> None:
-    assert len(seen.workers) == 1
-    assert seen.names == ("d", "a")
-    assert seen.refused == REFUSED
-    assert_tracked(TableLog(path))
-
-
 def builder(home: Path, *, hive: bool = False) -> SparkSession.Builder:
     small = small_session(SparkSession.Builder(), home / "warehouse")
     return spark_ext.configure(with_hive_catalog(small) if hive else small)
 
 
-# Sessions after each other.
-
-
 def stopped_and_started_again(home: Path) -> list[Seen]:
+    """Runs three applications after each other, the last one with another catalog."""
     found = []
-    for name, hive in (("first", False), ("second", False), ("hive", True)):
+    for number, hive in enumerate((False, False, True)):
         spark = builder(home, hive=hive).getOrCreate()
-        found.append(track(spark, home / name))
+        found.append(track(spark, home / str(number)))
         spark.stop()
     return found
 
 
-@pytest.mark.matrix
-def test_sessions_track_tables_after_a_stop(tmp_path: Path) -> None:
-    """The last of three applications in one JVM has another catalog."""
-    first, second, hive = in_new_process(stopped_and_started_again, tmp_path)
-
-    assert first.jvm == second.jvm == hive.jvm
-    assert len({seen.application for seen in (first, second, hive)}) == 3
-    assert first.workers == second.workers == hive.workers
-    for seen, name in ((first, "first"), (second, "second"), (hive, "hive")):
-        assert_whole(seen, tmp_path / name)
-
-
 def a_context_after_a_stop(home: Path) -> list[Seen]:
     spark = builder(home).getOrCreate()
-    first = track(spark, home / "first")
+    first = track(spark, home / "0")
     conf = spark.sparkContext.getConf()
     spark.sparkContext.stop()
     # Some programs make their own context, and the session from the context.
     session = SparkSession(SparkContext(conf=conf))
-    return [first, track(session, home / "second")]
-
-
-@pytest.mark.matrix
-def test_session_of_a_second_context_tracks_a_table(tmp_path: Path) -> None:
-    first, second = in_new_process(a_context_after_a_stop, tmp_path)
-
-    assert (first.jvm, first.workers) == (second.jvm, second.workers)
-    assert first.application != second.application
-    assert_whole(first, tmp_path / "first")
-    assert_whole(second, tmp_path / "second")
-
-
-# Sessions beside each other.
+    return [first, track(session, home / "1")]
 
 
 def clone_of(spark: SparkSession) -> SparkSession:
@@ -111,7 +77,7 @@ def clone_of(spark: SparkSession) -> SparkSession:
     return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 
-def several_sessions(home: Path, hive: bool) -> list[Seen]:
+def beside_each_other(home: Path, *, hive: bool = False) -> list[Seen]:
     spark = builder(home, hive=hive).getOrCreate()
     sessions: list[Callable[[], Any]] = [
         lambda: spark,
@@ -122,12 +88,29 @@ def several_sessions(home: Path, hive: bool) -> list[Seen]:
     return [track(session(), home / str(number)) for number, session in enumerate(sessions)]
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize("hive", [False, True], ids=["in memory", "hive"])
-def test_several_sessions_track_tables(tmp_path: Path, hive: bool) -> None:
-    found = in_new_process(several_sessions, tmp_path, hive)
+def beside_each_other_with_hive(home: Path) -> list[Seen]:
+    return beside_each_other(home, hive=True)
 
-    assert len(found) == 4
+
+@pytest.mark.matrix
+@pytest.mark.parametrize(
+    ("use", "applications"),
+    [
+        (stopped_and_started_again, 3),
+        (a_context_after_a_stop, 2),
+        (beside_each_other, 1),
+        (beside_each_other_with_hive, 1),
+    ],
+)
+def test_sessions_of_one_jvm_track_tables_by_one_rule_process(
+    tmp_path: Path, use: Callable[[Path], list[Seen]], applications: int
+) -> None:
+    found = in_new_process(use, tmp_path)
+
     assert len({(seen.jvm, *seen.workers) for seen in found}) == 1
+    assert len({seen.application for seen in found}) == applications
     for number, seen in enumerate(found):
-        assert_whole(seen, tmp_path / str(number))
+        assert len(seen.workers) == 1
+        assert seen.names == ("d", "a")
+        assert seen.refused == REFUSED
+        assert_tracked(TableLog(tmp_path / str(number)))

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
+from tests.support.custom_sessions import DELTA, OURS, our_jar
 from tests.support.install_page import block
 from tests.ways_in.place import Place
 from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
@@ -25,8 +29,8 @@ except Exception as error:
 """
 
 
-def assert_sql_shell_tracks(place: Place, command: str) -> None:
-    shell = place.run(command, typed=sql_text(NAMES, SET_FLAG))
+def assert_sql_shell_tracks(place: Place, command: str, **variables: str) -> None:
+    shell = place.run(command, typed=sql_text(NAMES, SET_FLAG), **variables)
 
     assert "d\ta" in shell.stdout, shell.stderr
     assert f"[{REFUSED}]" in shell.stderr
@@ -34,19 +38,33 @@ def assert_sql_shell_tracks(place: Place, command: str) -> None:
 
 
 @pytest.mark.matrix
-def test_spark_sql_tracks_a_table_in_its_hive_catalog(place: Place) -> None:
-    assert_sql_shell_tracks(
-        place, block("Shells", "sh", "spark-sql $(python -m spark_ext submit-args)\n")
-    )
+@pytest.mark.parametrize(
+    ("command", "is_hive"),
+    [("spark-sql $(python -m spark_ext submit-args)\n", True), ("catalogImplementation", False)],
+    ids=["Hive", "in memory"],
+)
+def test_spark_sql_tracks_a_table_in_its_catalog(place: Place, command: str, is_hive: bool) -> None:
+    assert_sql_shell_tracks(place, block("Shells", "sh", command))
 
-    assert (place.directory / "metastore_db").is_dir()
+    assert (place.directory / "metastore_db").exists() == is_hive
 
 
 @pytest.mark.matrix
-def test_spark_sql_tracks_a_table_in_the_catalog_in_memory(place: Place) -> None:
-    assert_sql_shell_tracks(place, block("Shells", "sh", "catalogImplementation"))
+@pytest.mark.parametrize("order", [f"{DELTA},{OURS}", f"{OURS},{DELTA}"], ids=["after", "before"])
+@pytest.mark.parametrize("ours", ["in the folder", "by --jars"])
+def test_session_tracks_with_jars_in_sparks_folder_and_any_order_of_extensions(
+    place: Place, spark_home: Callable[..., str], delta_jars: list[Path], ours: str, order: str
+) -> None:
+    command = block("Jars in Spark's own folder", "sh")
+    assert f"={DELTA},{OURS}\n" in command
+    command = command.strip().replace(f"{DELTA},{OURS}", order)
+    if ours == "in the folder":
+        home = spark_home(*delta_jars, Path(our_jar()))
+    else:
+        home = spark_home(*delta_jars)
+        command += " --jars spark-ext.jar"
 
-    assert not (place.directory / "metastore_db").exists()
+    assert_sql_shell_tracks(place, command, SPARK_HOME=home)
 
 
 @pytest.mark.matrix

@@ -75,13 +75,6 @@ def test_spark_submit_with_the_defaults_file_needs_only_the_standard_library(
     assert_tracked(submitting.log())
 
 
-def test_jars_command_prints_the_jar(tmp_path: Path) -> None:
-    jar = Path(output_of("python -m spark_ext jars", tmp_path).strip())
-
-    assert jar.is_file()
-    assert jar.name == "spark-ext.jar"
-
-
 def test_defaults_file_has_the_settings_of_configure() -> None:
     lines = (line.split(None, 1) for line in DEFAULTS.read_text().splitlines())
     defaults = {line[0]: line[1].strip() for line in lines if line and line[0] != "#"}
@@ -94,3 +87,24 @@ def test_defaults_file_has_the_settings_of_configure() -> None:
     assert defaults == configured
     assert CHECKOUT / jar == configured_jar
     assert python == sys.executable
+
+
+USE = """
+driver = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(
+    "org.postgresql.Driver")
+print("driver:", driver.getName())
+for statement in {statements}:
+    spark.sql(statement)
+spark.stop()
+"""
+
+
+@pytest.mark.matrix
+def test_driver_of_jdbc_is_loaded_by_its_coordinates(place: Place) -> None:
+    application = block("Further packages", "python") + USE.format(statements=statements())
+    place.write("app.py", application)
+
+    printed = output_of("python app.py", place.directory, **place.variables)
+
+    assert "driver: org.postgresql.Driver" in printed
+    assert_tracked(place.log())

@@ -6,10 +6,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -22,7 +20,7 @@ from tests.support.rule_process import PYTHON, TIMEOUT
 from tests.support.table_log import TableLog
 from tests.ways_in import shells
 from tests.ways_in.place import Place
-from tests.ways_in.tracked import CREATE, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
+from tests.ways_in.tracked import REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
 SECTION = "Thrift server"
 UP = "HiveThriftServer2 started"
@@ -78,42 +76,6 @@ def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> N
     assert not (place.directory / "ran").exists()
     for table in (place.directory / "spark-warehouse").iterdir():
         assert_tracked(TableLog(table))
-
-
-@pytest.mark.matrix
-def test_clients_change_one_table_at_once(place: Place, port: str) -> None:
-    """Each statement is in the log, or its client got the error of a conflict."""
-    command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
-    together = Barrier(3)
-
-    def change(client: int) -> list[str]:
-        refused = []
-        with session(port) as cursor:
-            together.wait()
-            for text in ("ADD COLUMN a{} INT", "RENAME COLUMN r{} TO s{}", "ADD COLUMN b{} INT"):
-                try:
-                    cursor.execute(f"ALTER TABLE t {text.format(client, client)}")
-                except Error as error:
-                    refused.append(str(error))
-        return refused
-
-    with shells.server(command, place.directory, up=UP, **place.variables):
-        with session(port) as cursor:
-            cursor.execute(
-                CREATE.format(t="t").replace("a INT, b STRING", "r0 INT, r1 INT, r2 INT")
-            )
-        with ThreadPoolExecutor(3) as clients:
-            refused = [text for texts in clients.map(change, range(3)) for text in texts]
-
-    log = place.log()
-    assert all("[DELTA_METADATA_CHANGED]" in text for text in refused)
-    assert log.version + len(refused) == 9
-    renames = [n for n in range(1, log.version + 1) if log.at(n).operation == "RENAME COLUMN"]
-    for version in range(log.version + 1):
-        assert log.at(version).flag == ("true" if renames and version >= renames[0] else "false")
-    names = list(log.physical_names.values())
-    assert len(set(names)) == len(names)
-    assert len(set(log.ids.values())) == len(names)
 
 
 @pytest.mark.matrix
