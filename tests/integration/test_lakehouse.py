@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import LakehouseReport, TableResult
+from spark_ext import FileCount, LakehouseReport, TableResult
 from tests.integration.lakehouse_tables import (
     BROKEN,
     HEALTHY,
@@ -62,7 +62,7 @@ def test_removal_of_a_schema_reaches_every_table_that_can(
     assert {found[name].outcome for name in BROKEN} == {"UNREADABLE"}
     assert found["blocked"].reasons == ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",)
     assert "RENAME COLUMN" in str(found["blocked"].unblocking)
-    size = 0
+    sizes: list[int] = []
     for name, table in healthy(tables).items():
         each, (log, rows), (*_, expected) = found[name], before[name], HEALTHY[name]
         is_done, is_copied = each.outcome == "DONE", expected == "DONE, copied"
@@ -74,12 +74,13 @@ def test_removal_of_a_schema_reaches_every_table_that_can(
             assert (each.version_before, each.version_after) == (log.version, table.log.version)
             assert each.after is not None
             assert (each.after.mode, is_unmapped(table.log)) == ("none", True)
-            copied = [action["add"] for action in table.log.commits[-1] if "add" in action]
-            assert each.copied is not None
-            assert len(copied) == each.copied.num_files == 2 * is_copied
-            size += is_copied * sum(log.live_files.values())
+            commit = table.log.commits[-1]
+            removed = [action["remove"]["size"] for action in commit if "remove" in action]
+            assert each.copied == FileCount(len(removed), sum(removed))
+            assert bool(removed) == is_copied
+            sizes += removed
     (sums,) = [each for each in report.sums if each.outcome == "DONE"]
-    assert (sums.num_tables, sums.num_files, sums.size_in_bytes) == (5, 6, size)
+    assert (sums.num_tables, sums.num_files, sums.size_in_bytes) == (5, len(sizes), sum(sizes))
     assert not report.complete
 
     again = by_name(quiet(spark_ext.remove_column_mapping, spark, SCHEMA, until="readers"))
