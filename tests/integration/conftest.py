@@ -19,6 +19,8 @@ from tests.support.odd_disk import OddDisk
 from tests.support.rule_process import PYTHON
 from tests.support.session_conf import SetConf
 
+pytest.register_assert_rewrite("tests.integration.scripts")
+
 
 @pytest.fixture(scope="module")
 def tracked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Table:
@@ -81,3 +83,12 @@ def disk(odd_session: SparkSession, tmp_path: Path) -> Iterator[OddDisk]:
     disk = OddDisk(odd_session, tmp_path / "disk")
     yield disk
     disk.close()
+
+
+@pytest.fixture
+def created(spark: SparkSession) -> Iterator[list[str]]:
+    """Yields the names of tables to drop after the test, and after the proof has judged them."""
+    names: list[str] = []
+    yield names
+    for name in names:
+        spark.sql(f"DROP TABLE IF EXISTS {name}")

@@ -10,7 +10,6 @@ import pyarrow.parquet
 import pytest
 
 import spark_ext
-from spark_ext import UsageTracking
 from tests.support.compact_thrift import BINARY, I32, I64
 from tests.support.delta_table import ID_MODE, TRACKED, Table, refusal
 from tests.support.parquet_file import (
@@ -24,9 +23,9 @@ from tests.support.parquet_file import (
 from tests.support.releases import PURGES
 from tests.support.removal import (
     PURGE_SETTING,
-    copied,
     counts,
     data_files,
+    files_of,
     insert_one_file,
     live,
     local,
@@ -38,7 +37,6 @@ pytestmark = pytest.mark.without("auto-compact")
 
 EXTENSION = -16384  # the bytes of field 32767 in BinaryProtocolExtensions.md, as Thrift reads them
 SECRET = b"a footer of another form, with the column d"
-CHANGE_FEED = "'delta.enableChangeDataFeed' = 'true'"
 
 Change = Callable[[ParquetFile], None]
 
@@ -100,94 +98,28 @@ def footers(table: Table) -> list[ParquetFile]:
 
 def test_exact_dry_run_returns_the_counts_of_the_removal(table: Table) -> None:
     with_files_of_others(table)
-    rows = table.selected("a, b")
 
-    (first, *_) = UsageTracking.forName(table.spark, table.name).remove_column_mapping(
-        dry_run=True, exact=True
-    )
-    assert first.kept
-    assert first.copied
-    assert first.rewritten
-    counted = [each.num_files for each in (first.kept, first.copied, first.rewritten)]
+    (first, *_) = table.usage.remove_column_mapping(dry_run=True, exact=True)
     log = unmap(table)
 
+    counted = [each and each.num_files for each in (first.kept, first.copied, first.rewritten)]
     assert counted == list(counts(log)) == [0, 4, 3]
-    assert table.selected("a, b") == rows
     written = footers(table)
-    assert {len(file.leaves()) for file in written} == {2}
     writers = {file.footer[CREATED_BY].split(b" version")[0] for file in written}
     assert {b"parquet-mr compatible Photon", b"parquet-mr-trino"} < writers
     assert not any(EXTENSION in file.footer or SECRET in file.bytes() for file in written)
+    assert table.selected() == sorted([(1, "x"), (2, "y")] * 7)
 
 
 @PURGES
 def test_purge_copies_the_same_files(table: Table) -> None:
     with_files_of_others(table)
-    rows = table.selected("a, b")
 
-    purge(table)
+    table.purge()
 
-    # Delta's rewrite joins its files to one.
-    assert len(table.log.actions("remove")) == 7
-    assert len(footers(table)) == 5
-    assert copied(table.log) == 4
+    assert files_of(table.log) == "0 4 3"
     names = [file.footer[CREATED_BY] for file in footers(table)]
     assert sum(b"Photon" in name for name in names) == 2
-    assert table.selected("a, b") == rows
-
-
-def purge(table: Table) -> None:
-    with table.one_commit():
-        table.purge()
-
-
-def updated(table: Table) -> Table:
-    """Makes a table with a change feed, whose only file an UPDATE wrote."""
-    table.create("a INT, b STRING, d INT", TRACKED, ID_MODE, CHANGE_FEED)
-    insert_one_file(table, "(1, 'x', 7), (2, 'y', 8)")
-    table.spark.sql(f"UPDATE {table.name} SET b = 'z' WHERE a = 2")
-    (path,) = live(table.log)
-    written = pyarrow.parquet.read_table(local(table.path, path))
-    assert written["_change_type"].to_pylist() == [None, None]
-    assert not written.schema.field("_change_type").metadata
-    return table
-
-
-@pytest.mark.without("deletion-vectors", "row-tracking")
-@pytest.mark.parametrize("change", ["", "RENAME COLUMN a TO c", "DROP COLUMN d"])
-def test_removal_copies_the_file_of_an_update_in_id_mode(table: Table, change: str) -> None:
-    updated(table)
-    changes = {cdc["path"] for cdc in table.log.actions("cdc")}
-    if change:
-        table.alter(change)
-    rows = table.selected()
-    stages = f"column_mapping_removal('{table.name}', true)"
-    step = table.spark.sql(f"SELECT * FROM {stages} WHERE stage = 'unmapped'").collect()[0]
-
-    log = unmap(table)
-
-    assert step["copied"][0] == 1
-    assert counts(log) == (0, 1, 0)
-    assert "_change_type" not in log.parquet_columns()
-    assert log.parquet_field_ids() == {}
-    assert table.selected() == rows
-    assert changes
-    assert all(local(table.path, path).is_file() for path in changes)
-
-
-@PURGES
-@pytest.mark.without("deletion-vectors", "row-tracking")
-def test_purge_copies_the_file_of_an_update_in_id_mode(table: Table) -> None:
-    updated(table)
-    table.alter("DROP COLUMN d")
-    rows = table.selected()
-
-    purge(table)
-
-    assert copied(table.log) == 1
-    assert table.log.parquet_columns() == ["a", "b"]
-    assert table.log.parquet_field_ids() == {"a": 1, "b": 2}
-    assert table.selected() == rows
 
 
 # Files without field ids in mode id.

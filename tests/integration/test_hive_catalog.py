@@ -30,8 +30,8 @@ REFUSALS = ["test_flag_property.py", "test_statements.py"]
             marks=pytest.mark.matrix,
         ),
         pytest.param(
-            ["test_removal_by_metadata.py", "test_removal_stages.py", "test_statements.py"],
-            ["-m", "", "-k", "refuse"],
+            ["test_removals.py", "test_statements.py"],
+            ["-m", "", "-k", "refuse or invalid_names or block"],
             marks=pytest.mark.matrix,
         ),
         # Statements that list the tables of the catalog.

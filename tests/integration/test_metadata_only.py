@@ -12,11 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import Progress, UsageTracking
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from spark_ext import Progress
+from tests.support.delta_table import NAME_MODE, NONE_MODE, TRACKED, Table
 from tests.support.session_conf import SetConf
 
-NO_MODE = "'delta.columnMapping.mode' = 'none'"
 FUNCTIONS = (
     "column_mapping",
     "column_mapping_removal",
@@ -48,59 +47,45 @@ def ask(spark: SparkSession, function: str, path: str) -> None:
     spark.sql(f"SELECT * FROM {function}('delta.`{path}`')").collect()
 
 
-class Counted:
-    """Makes a table of eight files. Delta loads it again before each counted statement.
+def jobs_of(table: Table, statement: Callable[[], object], *, checksums: bool) -> int:
+    """Returns the number of jobs of a statement, before which Delta loads the table again."""
+    forget(table, checksums=checksums)
+    before = num_jobs(table.spark)
+    statement()
+    return num_jobs(table.spark) - before
 
-    Args:
-        checksums: Whether its versions have `.crc` files. Without them, Delta computes the state of
-            a table in jobs for every statement.
-        checkpoint: Whether its log has a checkpoint.
-    """
 
-    def __init__(self, table: Table, *, checksums: bool, checkpoint: bool) -> None:
-        self.table = table
-        self._checksums = checksums
-        table.create("id BIGINT, x STRING", TRACKED, NAME_MODE)
-        rows = table.spark.range(80).selectExpr("id", "CAST(id AS STRING) AS x").repartition(8)
-        rows.write.format("delta").mode("append").save(str(table.path))
-        assert len(table.log.live_files) == 8
-        if checkpoint:
-            logs(table.spark).forTable(table.spark._jsparkSession, str(table.path)).checkpoint()
+def set_property(table: Table, value: str, *, checksums: bool) -> int:
+    """Returns the number of jobs of a statement that plain Delta runs in the same way."""
+    change = f"SET TBLPROPERTIES ('k' = '{value}')"
+    return jobs_of(table, lambda: table.alter(change), checksums=checksums)
 
-    @property
-    def usage(self) -> UsageTracking:
-        return UsageTracking.forPath(self.table.spark, str(self.table.path))
 
-    def jobs(self, statement: Callable[[], object]) -> int:
-        """Runs a statement, and returns the number of its jobs."""
-        forget(self.table, checksums=self._checksums)
-        before = num_jobs(self.table.spark)
-        statement()
-        return num_jobs(self.table.spark) - before
-
-    def set_property(self, value: str) -> int:
-        """Returns the jobs of a statement that plain Delta runs in the same way."""
-        return self.jobs(lambda: self.table.alter(f"SET TBLPROPERTIES ('k' = '{value}')"))
+def make(table: Table, *, checkpoint: bool) -> None:
+    """Makes a table of eight files."""
+    table.create("id BIGINT, x STRING", TRACKED, NAME_MODE)
+    rows = table.spark.range(80).selectExpr("id", "CAST(id AS STRING) AS x").repartition(8)
+    rows.write.format("delta").mode("append").save(str(table.path))
+    assert len(table.log.live_files) == 8
+    if checkpoint:
+        logs(table.spark).forTable(table.spark._jsparkSession, str(table.path)).checkpoint()
 
 
 @pytest.fixture
-def make(spark: SparkSession, tmp_path: Path, conf: SetConf) -> Callable[..., Counted]:
+def with_checksums_of_files(conf: SetConf) -> None:
     conf("spark.databricks.delta.allFilesInCrc.enabled", "true")  # this is Delta's default
 
-    def make(name: str, **options: bool) -> Counted:
-        return Counted(Table(spark, tmp_path / name), **options)
 
-    return make
-
-
+@pytest.mark.usefixtures("with_checksums_of_files")
 @pytest.mark.parametrize(
     ("checksums", "checkpoint"), [(True, True), (False, False), (True, False), (False, True)]
 )
 def test_metadata_only_statements_run_no_job_of_ours(
-    make: Callable[..., Counted], *, checksums: bool, checkpoint: bool
+    table: Table, tmp_path: Path, *, checksums: bool, checkpoint: bool
 ) -> None:
-    asked = make("asked", checksums=checksums, checkpoint=checkpoint)
-    spark, path, usage = asked.table.spark, str(asked.table.path), asked.usage
+    """Without `.crc` files, Delta computes the state of a table in jobs for every statement."""
+    make(table, checkpoint=checkpoint)
+    spark, path, usage = table.spark, str(table.path), table.usage
     statements: dict[str, Callable[[], object]] = {
         **{function: partial(ask, spark, function, path) for function in FUNCTIONS},
         "status()": usage.status,
@@ -111,24 +96,21 @@ def test_metadata_only_statements_run_no_job_of_ours(
         "disable()": usage.disable,
         "enable()": usage.enable,
     }
-    removed = make("removed", checksums=checksums, checkpoint=checkpoint)
+    removed = Table(spark, tmp_path / "removed")
+    make(removed, checkpoint=checkpoint)
     usage_of_removed = removed.usage
-    limit = asked.set_property("0")
-
-    jobs = {name: asked.jobs(statement) for name, statement in statements.items()}
-    # Two statements that change no mode precede the next ones.
-    assert [removed.set_property(value) for value in ("1", "2")] == [limit, limit]
-    jobs |= {
-        "SET mode none": removed.jobs(
-            lambda: removed.table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
-        ),
-        "SET mode name": removed.jobs(
-            lambda: removed.table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
-        ),
-        "remove_column_mapping()": removed.jobs(
-            lambda: usage_of_removed.remove_column_mapping(progress=None)
-        ),
+    changes: dict[str, Callable[[], object]] = {
+        "SET mode none": lambda: removed.alter(f"SET TBLPROPERTIES ({NONE_MODE})"),
+        "SET mode name": lambda: removed.alter(f"SET TBLPROPERTIES ({NAME_MODE})"),
+        "remove_column_mapping()": lambda: usage_of_removed.remove_column_mapping(progress=None),
     }
+    limit = set_property(table, "0", checksums=checksums)
+
+    jobs = {name: jobs_of(table, run, checksums=checksums) for name, run in statements.items()}
+    # Two statements that change no mode precede the next ones.
+    for value in ("1", "2"):
+        assert set_property(removed, value, checksums=checksums) == limit
+    jobs |= {name: jobs_of(removed, run, checksums=checksums) for name, run in changes.items()}
 
     assert {name: number for name, number in jobs.items() if number > limit} == {}
     assert checksums == (limit == 0)
@@ -154,15 +136,12 @@ def test_align_names_runs_jobs_for_the_copies_only(table: Table, *, checksums: b
     table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '100'")
     table.insert("(1)")
     table.alter("RENAME COLUMN a TO b")
-    forget(table, checksums=checksums)
-    before = num_jobs(table.spark)
-    table.alter("SET TBLPROPERTIES ('k' = '0')")
-    limit = num_jobs(table.spark) - before
+    limit = set_property(table, "0", checksums=checksums)
 
     jobs = jobs_of_alignment(table, checksums=checksums)
 
     ran = {statement.split("SET TBLPROPERTIES", 1)[-1]: jobs[statement] for statement in jobs}
     assert len(ran) == 5
-    assert [change for change, number in ran.items() if number > limit] == [f" ({NO_MODE})"]
+    assert [change for change, number in ran.items() if number > limit] == [f" ({NONE_MODE})"]
     if checksums:  # otherwise Delta lists the files in jobs of its own
-        assert (limit, ran[f" ({NO_MODE})"]) == (0, 1)
+        assert (limit, ran[f" ({NONE_MODE})"]) == (0, 1)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests removals of column mapping by byte copy: the statements and the settings."""
+"""Tests byte copies: exact statistics, row ids, checkpoints, odd paths, and generated tables.
+
+`statements/removal.txt` has the tables that a few statements make.
+"""
 
 from __future__ import annotations
 
@@ -8,365 +11,286 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
+from chispa.dataframe_comparer import assert_df_equality
 from pyspark.sql import SparkSession
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.prepared import made_once
+from tests.integration.generated_tables import DROPPED, generated
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
+from tests.support.parquet_file import ParquetFile, problems
+from tests.support.releases import PURGES, since_delta_4_1
 from tests.support.removal import (
-    NONE_MODE,
-    SETTING,
-    WAYS,
-    by_unset,
+    Action,
+    add_again,
+    by_delta,
     counts,
+    files_of,
     insert_one_file,
-    metrics,
-    newest_adds,
-    removal_of,
-    setting,
+    local,
     unmap,
-    untouched,
+    with_inline_vectors,
 )
-from tests.support.session_conf import SetConf, session_conf
+from tests.support.session_conf import session_conf
 from tests.support.table_files import rows_in_files
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
 
-Removal = Callable[[Table], object]
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
 
 
-@made_once
-def renamed(table: Table, *properties: str) -> Table:
-    """Makes a table of two files. Both contain a renamed column and a dropped column."""
-    table.create("a INT, b STRING, d INT", TRACKED, NAME_MODE, *properties)
-    table.insert("(1, 'x', 7)")
-    table.alter("RENAME COLUMN a TO c")
-    table.insert("(2, 'y', 8)")
-    table.alter("DROP COLUMN d")
-    return table
+def exact(text: str) -> Any:
+    """Returns JSON with its numbers as they are written."""
+    return json.loads(text, parse_float=str, parse_int=str)
 
 
-def test_job_without_files_broadcasts_nothing(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
-    context: Any = spark.sparkContext._jsc
-    first = context.broadcast("x").id()
-
-    hadoop = context.hadoopConfiguration()
-    job = jvm.sparkext.copy.CopyJob(context.sc(), hadoop, None, False, None)
-
-    assert list(job.run(jvm.java.util.ArrayList())) == []
-    assert context.broadcast("x").id() == first + 1
+# Actions in the log.
 
 
-# The statements.
-
-
-@pytest.mark.without("auto-compact")
-@pytest.mark.every_variant
-@WAYS
-def test_every_way_copies_the_files_of_a_used_table(
-    table: Table, remove_mapping: Removal, mode: str | None
-) -> None:
-    renamed(table)
-
-    remove_mapping(table)
-
-    commit = removal_of(table.log)
-    assert counts(commit) == (0, 2, 0)
-    assert commit.parquet_columns() == ["b", "c"]
-    assert commit.parquet_field_ids() == {}
-    assert set(commit.ids.values()) == set(commit.physical_names.values()) == {None}
-    assert (table.log.is_tracked, table.log.flag) == (True, "true")
-    assert commit.configuration.get("delta.columnMapping.mode") == mode
-    assert "delta.columnMapping.maxColumnId" not in commit.configuration
-    assert ("columnMapping" in table.log.writer_features) == (remove_mapping in (unmap, by_unset))
-    assert rows_in_files(table.log) == [{"c": 1, "b": "x"}, {"c": 2, "b": "y"}]
-    assert table.selected("c, b") == [(1, "x"), (2, "y")]
-
-
-@pytest.mark.without("auto-compact")
-def test_files_are_copied_and_rewritten_in_one_commit(table: Table) -> None:
-    table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
-    insert_one_file(table, "(1, NULL), (2, named_struct('x', 2, 'y', 3))")
-    table.alter("DROP COLUMN s.x")
-    insert_one_file(table, "(3, NULL), (4, named_struct('y', 4))")
-    table.alter("ADD COLUMN s.z INT")
-    table.alter("DROP COLUMN s.y")
-    # The first two files contain only dropped fields of the struct.
-    table.spark.sql(f"ALTER TABLE {table.name} ADD COLUMN b INT")
-    table.insert("(5, named_struct('z', 6), 7)")
-    table.alter("RENAME COLUMN b TO c")
-    (late,) = (action for action in table.log.at(table.log.version - 1).actions("add"))
-    # Releases of Spark differ: a struct without a field in the file may be null.
-    rows = table.selected("a, s.z, s IS NULL, c")
-    assert [row[0] for row in rows] == [1, 2, 3, 4, 5]
-    assert rows[-1] == (5, 6, False, 7)
-
-    log = unmap(table)
-
-    assert counts(log) == (0, 1, 2)
-    assert late["path"] in {action["path"] for action in log.actions("remove")}
-    assert table.selected("a, s.z, s IS NULL, c") == rows
-
-
-@pytest.mark.without("auto-compact")
-def test_removal_keeps_files_with_logical_names_only(table: Table) -> None:
-    table.create_tracked("a INT")
-    table.insert("(1)")
-    table.alter("ADD COLUMN b INT")
-    table.insert("(2, 2)")
-    table.alter("DROP COLUMN b")
-    before = newest_adds(table.log)
-    clean = {path for path, add in before.items() if "b" not in add["stats"]}
-
-    log = unmap(table)
-
-    assert log.flag == "true"
-    assert counts(log) == (1, 1, 0)
-    assert clean < set(log.live_files)
-    assert not clean & {action["path"] for action in log.actions("add")}
-    assert table.selected() == [(1,), (2,)]
-
-
-def test_removal_keeps_all_files_when_their_names_are_logical(table: Table) -> None:
-    table.create_tracked("a INT, b STRING")
-    table.insert("(1, 'x')")
-    table.alter("RENAME COLUMN a TO c")
-    table.alter("RENAME COLUMN c TO a")
-
-    log = unmap(table)
-
-    assert counts(log) == (1, 0, 0)
-    assert log.actions("add") == log.actions("remove") == []
-    assert table.selected() == [(1, "x")]
-
-
-def test_file_with_statistics_of_an_unknown_column_is_copied(table: Table) -> None:
-    table.create_tracked("a INT, b INT")
-    table.insert("(1, NULL)")
-    (add,) = table.log.actions("add")
-    foreign = '{"numRecords":1,"minValues":{"a":1,"gone":5},"maxValues":{"a":1,"gone":5}}'
-    table.log.append_foreign({"add": {**add, "stats": foreign}})
-    table.alter("RENAME COLUMN a TO c")
-    table.alter("RENAME COLUMN c TO a")
-
-    log = unmap(table)
-
-    assert counts(log) == (0, 1, 0)
-    (copy,) = log.actions("add")
-    assert copy["stats"] == '{"numRecords":1,"minValues":{"a":1},"maxValues":{"a":1}}'
-    assert table.selected() == [(1, None)]
-
-
-def test_file_with_statistics_formatted_by_another_writer_is_kept(table: Table) -> None:
-    table.create_tracked("a INT, b STRING")
-    insert_one_file(table, "(1, 'ä')")
-    (add,) = table.log.actions("add")
-    spaced = json.dumps(json.loads(add["stats"]), indent=1)  # this also escapes the letter
-    assert spaced != add["stats"]
-    table.log.append_foreign({"add": {**add, "stats": spaced, "dataChange": False}})
-    table.alter("RENAME COLUMN a TO c")
-    table.alter("RENAME COLUMN c TO a")
-
-    log = unmap(table)
-
-    assert counts(log) == (1, 0, 0)
-    assert log.actions("add") == []
-
-
-def test_drop_feature_succeeds_when_files_lack_a_renamed_column(table: Table) -> None:
-    """Delta's checksum would count the file twice if it were added again with new statistics."""
-    table.create_tracked("a INT, b INT")
-    table.spark.sql("SELECT 1 AS a").write.format("delta").mode("append").save(str(table.path))
-    table.alter("RENAME COLUMN b TO c")
-
-    unmap(table)
-    table.alter("DROP FEATURE columnMapping")
-
-    assert "columnMapping" not in table.log.writer_features
-    assert table.selected("a, c") == [(1, None)]
-
-
-@pytest.mark.broken_table("partition_values", "values_changed")
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ({"q": "1"}, None),
-        *in_matrix(({"p": "1", "q": "9"}, 1), ({"p": "1", "gone": "9"}, 1), ({}, None)),
-    ],
-)
-def test_partition_values_under_unknown_keys_are_not_read_after_removal(
-    table: Table, written: dict[str, str], read: int | None
-) -> None:
-    """Partition values have physical names as keys. No reader knows another writer's other keys."""
-    table.create_tracked("a INT, p INT", partitioned_by="p")
-    insert_one_file(table, "(5, 1)")
-    (add,) = table.log.actions("add")
-    table.alter("RENAME COLUMN p TO q")
-    table.log.append_foreign({"add": {**add, "partitionValues": written, "dataChange": False}})
-    assert table.selected("a, q") == [(5, read)]
-
-    unmap(table)
-
-    assert table.selected("a, q") == [(5, read)]
-
-
-def test_file_with_unreadable_statistics_is_rewritten(table: Table) -> None:
-    table.create_tracked("a INT, b STRING")
-    insert_one_file(table, "(1, 'x')")
-    (add,) = table.log.actions("add")
-    table.alter("RENAME COLUMN a TO c")
-    table.log.append_foreign({"add": {**add, "stats": "null", "dataChange": False}})
-
-    log = unmap(table)
-
-    assert counts(log) == (0, 0, 1)
-    assert table.selected() == [(1, "x")]
-
-
-def test_removal_from_an_empty_table_succeeds(table: Table) -> None:
-    table.create_tracked("a INT, b INT")
-    table.alter("DROP COLUMN b")
-
-    assert counts(unmap(table)) == (0, 0, 0)
-    assert table.selected() == []
-    table.insert("(1)")
-    assert table.selected() == [(1,)]
-
-
-def test_file_without_rows_is_copied(table: Table) -> None:
-    table.create_tracked("a INT, b INT")
-    table.insert("(1, 2)")
-    (add,) = table.log.actions("add")
-    empty = table.spark.range(0).selectExpr("CAST(id AS INT) a", "CAST(id AS INT) b")
-    empty.coalesce(1).write.parquet(str(table.path / "empty"))
-    (file,) = (table.path / "empty").glob("*.parquet")
-    table.log.append_foreign(
-        {
-            "add": {
-                **add,
-                "path": f"empty/{file.name}",
-                "size": file.stat().st_size,
-                "stats": '{"numRecords":0}',
-            }
-        }
+@pytest.mark.broken_table("statistics_values")
+def test_statistics_keep_every_digit(table: Table) -> None:
+    table.create_tracked(
+        "i BIGINT, d DECIMAL(38, 18), f DOUBLE, t TIMESTAMP,"
+        " s STRUCT<x: STRING, y: STRUCT<z: INT>>, l ARRAY<INT>, gone INT"
     )
-    table.alter("RENAME COLUMN a TO c")
+    insert_one_file(table, "(1, 2, 3, now(), NULL, NULL, 4)")
+    values = (
+        '{"i":9223372036854775807,"d":12345678901234567890.123456789012345678,"f":-0.0,'
+        '"t":"2024-02-29T01:02:03.004Z","s":{"x":"\\u00e4\\"\\\\\\n","y":{"z":-1}},"gone":4}'
+    )
+    more = values.replace("-0.0", "1.0E-300").replace('"gone":4', '"gone":1e400')
+    stats = (
+        '{"numRecords":1,"tightBounds":true,"minValues":' + values + ',"maxValues":' + more + ","
+        '"nullCount":{"i":0,"d":0,"f":0,"t":0,"s":{"x":0,"y":{"z":0}},"l":1,"gone":0}}'
+    )
+    add_again(table, stats=stats)
+    for old, new in {"i": "I2", "d": "D2", "f": "F2", "t": "T2", "s.x": "X2", "l": "L2"}.items():
+        table.alter(f"RENAME COLUMN {old} TO {new}")
+    table.alter("RENAME COLUMN s.y.z TO Z2")
+    table.alter("RENAME COLUMN s TO S2")
+    table.alter("DROP COLUMN gone")
 
     log = unmap(table)
 
-    assert counts(log) == (0, 2, 0)
-    assert '{"numRecords":0}' in {action["stats"] for action in log.actions("add")}
-    assert table.selected() == [(1, 2)]
-
-
-@pytest.mark.matrix
-def test_file_whose_columns_were_all_dropped_keeps_its_rows(table: Table) -> None:
-    table.create_tracked("a INT")
-    insert_one_file(table, "(1), (2)")
-    table.alter("ADD COLUMN b INT")
-    table.alter("DROP COLUMN a")
-
-    log = unmap(table)
-
-    assert counts(log) == (0, 0, 1)
-    assert table.selected() == [(None,), (None,)]
-
-
-# The settings.
-
-
-def assert_by_delta(log: TableLog) -> None:
-    """Asserts that Delta's rewrite replaced every file."""
-    assert "numCopiedFiles" not in metrics(log)
-    before = log.at(log.version - 1).live_files
-    assert {action["path"] for action in log.actions("remove")} == set(before)
-    assert not set(before) & set(log.live_files)
-
-
-def test_removal_is_refused_when_a_setting_is_invalid(table: Table, tmp_path: Path) -> None:
-    renamed(table)
-    untracked = Table(table.spark, tmp_path / "untracked").create("a INT", NAME_MODE)
-    timeout, store_copy = f"{SETTING}.timeout", f"{SETTING}.storeCopy"
-
-    for removed, key, value in [
-        (table, SETTING, "move"),
-        (untracked, SETTING, "move"),
-        (table, timeout, "soon"),
-        (table, timeout, "-1s"),
-        (table, store_copy, "perhaps"),
-    ]:
-        with (
-            session_conf(table.spark, {key: value}),
-            untouched(removed),
-            removed.refusal("USAGE_TRACKING_INVALID_SETTING") as refused,
-        ):
-            unmap(removed)
-        assert refused.value.getMessageParameters()["setting"] == key
-
-
-def test_tracked_table_is_rewritten_when_the_setting_is_rewrite(table: Table) -> None:
-    renamed(table)
-
-    with setting(table, "Rewrite"):
-        log = unmap(table)
-
-    assert_by_delta(log)
-    assert table.selected("c, b") == [(1, "x"), (2, "y")]
-
-
-def test_untracked_table_is_copied_when_the_setting_is_copy(table: Table) -> None:
-    table.create("a INT, b STRING", NAME_MODE)
-    table.insert("(1, 'x')")
-
-    with setting(table, " COPY "):
-        log = unmap(table)
-
-    assert counts(log) == (0, 1, 0)
-    assert log.flag is None
-    assert not log.is_tracked
-    assert log.parquet_columns() == ["a", "b"]
-    assert table.selected() == [(1, "x")]
-
-
-def test_untracked_table_is_rewritten_by_delta(table: Table) -> None:
-    table.create("a INT, b STRING", NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
-    insert_one_file(table, "(1, 'x'), (2, 'y')")
-    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
-
-    log = unmap(table)
-
-    assert_by_delta(log)
     (add,) = log.actions("add")
-    assert "deletionVector" not in add
-    assert len(log.actions("remove")) == 1
-    assert table.selected() == [(2, "y")]
+    expected = stats.replace(',"gone":4', "").replace(',"gone":1e400', "").replace(',"gone":0', "")
+    for name in "idftsxzl":
+        expected = expected.replace(f'"{name}":', f'"{name.upper()}2":')
+    assert exact(add["stats"]) == exact(expected)
+    numbers = ("9223372036854775807", "12345678901234567890.123456789012345678", "-0.0", "1.0E-300")
+    assert all(f":{number}," in add["stats"] for number in numbers)
 
 
-@pytest.mark.matrix
-def test_setting_has_no_effect_on_a_metadata_only_removal(table: Table, tmp_path: Path) -> None:
-    table.create_tracked()
-    table.insert("(1, 'x')")
-
-    with setting(table, "copy"):
-        log = unmap(table)
-
-    assert log.flag == "false"
-    assert log.actions("add") == log.actions("remove") == []
-    assert NONE_MODE.split("'")[1] in log.configuration
-
-
-@pytest.mark.every_variant
-@pytest.mark.parametrize("features", [[TRACKED], []], ids=["tracked", "untracked"])
-def test_second_removal_changes_no_file(table: Table, conf: SetConf, features: list[str]) -> None:
-    conf(SETTING, "copy")
-    table.create("a INT, b STRING", NAME_MODE, *features)
-    table.insert("(1, 'x')")
-    table.alter("RENAME COLUMN b TO c")
-    unmap(table)
-    files = table.log.live_files
+@pytest.mark.without("deletion-vectors")
+@since_delta_4_1("ignores statistics that are stored only as structs")
+@pytest.mark.parametrize("policy", ["classic", *in_matrix("v2")])
+def test_statistics_in_a_checkpoint_only_are_renamed(table: Table, policy: str) -> None:
+    table.create(
+        "a INT, b STRING, s STRUCT<x: DECIMAL(10, 2)>",
+        TRACKED,
+        NAME_MODE,
+        "'delta.checkpoint.writeStatsAsJson' = 'false'",
+        "'delta.checkpoint.writeStatsAsStruct' = 'true'",
+        f"'delta.checkpointPolicy' = '{policy}'",
+    )
+    insert_one_file(table, "(1, 'x', named_struct('x', 1.25)), (2, NULL, NULL)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("RENAME COLUMN s.x TO y")
+    table.cut_log(table.log.version)
 
     table.remove_mapping()
 
-    assert table.log.live_files == files
-    assert table.selected() == [(1, "x")]
+    (add,) = table.log.actions("add")
+    assert exact(add["stats"]) == exact(
+        '{"numRecords":2,"minValues":{"c":1,"b":"x","s":{"y":1.25}},'
+        '"maxValues":{"c":2,"b":"x","s":{"y":1.25}},'
+        '"nullCount":{"c":0,"b":1,"s":{"y":1}}}'
+    )
+
+
+def test_partition_values_as_a_struct_in_a_checkpoint_are_renamed(table: Table) -> None:
+    table.create(
+        "a INT, p INT",
+        TRACKED,
+        NAME_MODE,
+        "'delta.checkpoint.writeStatsAsStruct' = 'true'",
+        "'delta.checkpointInterval' = '1'",
+        partitioned_by="p",
+    )
+    insert_one_file(table, "(1, 7)")
+    table.alter("RENAME COLUMN p TO q")
+    renamed = partition_values_as_structs(table)
+    forget_logs(table.spark)
+
+    table.remove_mapping()
+    forget_logs(table.spark)
+
+    assert (renamed, partition_values_as_structs(table)) == ([{"p": 7}], [{"q": 7}])
+    assert [add["partitionValues"] for add in table.log.actions("add")] == [{"q": "7"}]
+    assert table.spark.sql(f"SELECT a FROM {table.name} WHERE q = 7").collect() == [(1,)]
+
+
+def partition_values_as_structs(table: Table) -> list[Action]:
+    """Returns `partitionValues_parsed` of each added file in the newest checkpoint."""
+    file = table.path / "_delta_log" / f"{table.log.version:020}.checkpoint.parquet"
+    adds = pyarrow.parquet.read_table(file).column("add").to_pylist()
+    return [add["partitionValues_parsed"] for add in adds if add]
+
+
+def test_inline_deletion_vector_is_kept(table: Table) -> None:
+    table.create("a INT", TRACKED, NAME_MODE, VECTORS)
+    insert_one_file(table, "(1), (2), (3)")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 2")
+    table.alter("RENAME COLUMN a TO c")
+    (inline,) = with_inline_vectors(table)
+    (file,) = table.path.rglob("deletion_vector_*.bin")
+    file.unlink()
+
+    (add,) = unmap(table).actions("add")
+
+    assert add["deletionVector"] == inline
+
+
+@pytest.mark.without("auto-compact")
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    "statement", [Table.remove_mapping, pytest.param(Table.purge, marks=PURGES)]
+)
+def test_rows_keep_their_ids_and_versions(
+    table: Table, statement: Callable[[Table], object]
+) -> None:
+    properties = TRACKED, NAME_MODE, VECTORS, ROW_TRACKING
+    table.create("a INT, b STRING, p INT", *properties, partitioned_by="p")
+    insert_one_file(table, "(1, 'x', 1), (2, 'y', 1), (3, 'z', 1)")
+    insert_one_file(table, "(4, 'v', 1), (5, 'w', 2)")
+    table.spark.sql(f"UPDATE {table.name} SET b = 'u' WHERE a = 2")
+    table.spark.sql(f"OPTIMIZE {table.name} WHERE p = 1")
+    insert_one_file(table, "(6, 'u', 1)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("DROP COLUMN b")
+    row_ids = "_metadata.row_id, _metadata.row_commit_version, c, p"
+    before = table.selected(row_ids)
+
+    statement(table)
+
+    log = table.log
+    assert files_of(log) == "0 3 0"
+    assert table.selected(row_ids) == before
+    assert len({row_id for row_id, *_ in before}) == 6
+    if statement is Table.remove_mapping:
+        assert log.actions("commitInfo")[0]["tags"]["delta.rowTracking.preserved"] == "true"
+    assert any("row-id-col" in column for column in log.parquet_columns())
+    table.spark.sql(f"UPDATE {table.name} SET p = 3 WHERE c = 6")
+    insert_one_file(table, "(7, 1)")
+    after = {row_id for row_id, *_ in table.selected(row_ids)}
+    assert len(after) == 7
+    assert {row_id for row_id, *_ in before} < after
+
+
+def test_commit_has_the_actions_of_deltas_own_removal(table: Table) -> None:
+    """Compares commit info, metadata and protocol. Files, row ids, times and metrics may differ."""
+    table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    twin = by_delta(table)
+
+    log = unmap(table)
+
+    def commit_of(of: TableLog) -> Any:
+        info = of.actions("commitInfo")[0]
+        for own in ("timestamp", "txnId", "operationMetrics"):
+            info.pop(own)
+        return info, of.actions("metaData"), of.actions("protocol")
+
+    assert commit_of(log) == commit_of(twin.log)
+
+
+# Paths and names.
+
+ODD = "sp ce %20 a=b +#?&{}[]'\"\\ Übergröße 𝄞"
+"""A name of a folder on the local disk. Hadoop takes `:` for the end of a scheme."""
+
+
+@pytest.mark.parametrize("name", [ODD, *in_matrix("a%2Fb", "..c", "-", "a:b")])
+def test_table_path_may_have_any_character(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    table = Table(spark, tmp_path / name / f"t{name}")
+    table.name = f"delta.`{str(table.path).replace('`', '``')}`"
+    rows = spark.sql("SELECT 1 AS a, 'x' AS p UNION ALL SELECT 2, 'ä%:/='").coalesce(1)
+    writer = rows.write.format("delta").partitionBy("p")
+    writer.option("delta.columnMapping.mode", "name").save(str(table.path))
+    table.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    table.alter("RENAME COLUMN a TO b")
+
+    assert files_of(unmap(table)) == "0 2 0"
+
+    read = spark.read.format("delta").load(str(table.path))
+    assert sorted(map(tuple, read.collect())) == [(1, "x"), (2, "ä%:/=")]
+    assert [row["b"] for row in rows_in_files(table.log)] == [1, 2]
+
+
+@pytest.mark.broken_table("file_columns")
+@pytest.mark.parametrize("flag", ["true", "false"])
+def test_names_in_a_file_are_ignored_in_id_mode(table: Table, flag: str) -> None:
+    """A file that was converted from Iceberg has the names of its writer."""
+    table.create("a INT, b INT, c INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
+    insert_one_file(table, "(3, 4, 5)")
+    (add,) = table.log.actions("add")
+    file = table.path / "data file.parquet"
+    fields = [
+        pyarrow.field(name, pyarrow.int32(), metadata={"PARQUET:field_id": id})
+        for name, id in {"b": "1", "a": "2", "z": "99"}.items()
+    ]
+    pyarrow.parquet.write_table(pyarrow.table([[1], [2], [9]], schema=pyarrow.schema(fields)), file)
+    new = {"path": "data%20file.parquet", "size": file.stat().st_size, "stats": '{"numRecords":1}'}
+    table.log.append_foreign({"add": {**add, **new}})
+    assert table.selected() == [(1, 2, None), (3, 4, 5)]
+    if flag == "true":
+        table.alter("RENAME COLUMN c TO d")
+    assert table.log.flag == flag
+    kept = int(flag == "false")
+    (step, *_) = table.usage.remove_column_mapping(dry_run=True, exact=True)
+    assert [each and each.num_files for each in (step.kept, step.copied)] == [kept, 2 - kept]
+
+    log = unmap(table)
+
+    assert counts(log) == (kept, 2 - kept, 0)
+    assert log.parquet_columns() == (["a", "b"] if kept else ["a", "b", "d"])
+    assert table.selected() == [(1, 2, None), (3, 4, 5)]
+
+
+# Generated tables, which are compared with Delta's own rewrite.
+
+
+@pytest.mark.without("auto-compact")
+@pytest.mark.parametrize("seed", [0, *in_matrix(*range(1, 40))])
+def test_generated_table_is_the_same_as_after_deltas_rewrite(table: Table, seed: int) -> None:
+    twin = by_delta(generated(table, seed))
+    before = table.log.version
+
+    log = unmap(table)
+
+    assert sum(counts(log)[:2]) > counts(log)[2]
+    assert log.fields == twin.log.fields
+    was = table.frame(before).orderBy("id")
+    assert_df_equality(table.frame().orderBy("id"), was, allow_nan_equality=True)
+    for vectorized in ("true", "false"):
+        with session_conf(table.spark, {"spark.sql.parquet.enableVectorizedReader": vectorized}):
+            ours, theirs = (frame.orderBy("id") for frame in (table.frame(), twin.frame()))
+            assert_df_equality(ours, theirs, allow_nan_equality=True)
+            assert_filters_find_all_rows(table)
+    for action in log.actions("add"):
+        file = local(log.path, action["path"])
+        assert list(problems(ParquetFile.of(file), whole=True)) == []
+        assert DROPPED.encode() not in file.read_bytes()
+        assert DROPPED not in str(action)
+
+
+def assert_filters_find_all_rows(table: Table) -> None:
+    """Asserts that filters, which skip files by statistics, find all rows."""
+    rows = table.frame().collect()
+    for column in {"id", "whole"} & {*table.frame().columns}:
+        values = {row[column] for row in rows} - {None}
+        for value in sorted(values)[:3]:
+            found = table.frame().where(f"`{column}` = {value}").count()
+            assert found == sum(row[column] == value for row in rows)

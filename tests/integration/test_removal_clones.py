@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,12 @@ import pytest
 
 import spark_ext
 from tests.support import vectors
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, forget_logs
 from tests.support.prepared import made_once
 from tests.support.removal import (
     Action,
-    counts,
     data_files,
+    files_of,
     insert_one_file,
     live,
     local,
@@ -26,12 +28,10 @@ from tests.support.removal import (
     untouched,
     with_inline_vectors,
 )
+from tests.support.variants import in_matrix
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
-VECTORS = "'delta.enableDeletionVectors' = 'true'"
-ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
-UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
 ROWS = [(a, f"x{a}") for a in range(12) if a % 4 != 1 and a != 6]
 
 
@@ -43,7 +43,8 @@ def source(table: Table) -> Table:
 @made_once
 def with_vectors(table: Table) -> None:
     """Makes three files of four rows. Deletes a row of each, and then one more row of a file."""
-    table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
+    properties = "'delta.enableDeletionVectors' = 'true'", "'delta.enableRowTracking' = 'true'"
+    table.create("a INT, b STRING", TRACKED, NAME_MODE, *properties)
     for first in (0, 4, 8):
         rows = ", ".join(f"({a}, 'x{a}')" for a in range(first, first + 4))
         insert_one_file(table, rows)
@@ -63,12 +64,11 @@ def row_ids(table: Table) -> list[tuple[object, ...]]:
 
 def move_away(table: Table) -> None:
     """Makes the files of a table unreachable."""
-    table.path.rename(table.path.with_name("elsewhere"))
+    table.path.rename(table.path.with_name(f"{table.path.name}-elsewhere"))
 
 
 def vectors_of(table: Table) -> list[Action]:
-    found = [add.get("deletionVector") for add in live(table.log).values()]
-    return [vector for vector in found if vector]
+    return [add["deletionVector"] for add in live(table.log).values() if "deletionVector" in add]
 
 
 def vector_files(table: Table) -> set[Path]:
@@ -89,33 +89,21 @@ def assert_alike(old: Path, before: dict[str, Any], new: Path, now: dict[str, An
 def test_removal_in_a_clone_copies_deletion_vectors_of_the_source(
     source: Table, clone: Table
 ) -> None:
-    shared = {vectors.path_of(vector) for vector in vectors_of(source)}
-    assert len(vectors_of(clone)) == 3 > len(shared)
+    assert len(vectors_of(clone)) == 3 > len(vector_files(source))
     assert {vector["storageType"] for vector in vectors_of(clone)} == {"p"}
-    before = row_ids(clone)
+    before, files = row_ids(clone), {each: each.read_bytes() for each in data_files(source.path)}
 
     log = unmap(clone)
 
-    assert counts(log) == (0, 3, 0)
+    assert files_of(log) == "0 3 0"
     for old, new in pairs(log):
         assert new["deletionVector"]["storageType"] == "u"
         assert_alike(source.path, old["deletionVector"], clone.path, new["deletionVector"])
     assert len(vector_files(clone)) == 3
+    assert {each: each.read_bytes() for each in data_files(source.path)} == files
     move_away(source)
     assert sorted(clone.rows()) == ROWS
     assert row_ids(clone) == before
-
-
-def test_clone_is_readable_after_purge_and_vacuum_of_its_source(
-    source: Table, clone: Table
-) -> None:
-    unmap(clone)
-
-    source.purge()
-    source.vacuum_at_once()
-
-    assert not vector_files(source)
-    assert sorted(clone.rows()) == ROWS
     clone.vacuum_at_once()
     assert sorted(clone.rows()) == ROWS
 
@@ -140,16 +128,20 @@ def test_vectors_that_a_killed_driver_copied_are_counted_in_the_report(
     assert found.leftovers == spark_ext.FileCount(len(sizes), sum(sizes))
 
 
-def test_deletion_vectors_of_the_clone_are_kept(source: Table, clone: Table) -> None:
-    clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
-    (own,) = [vector for vector in vectors_of(clone) if vector["storageType"] == "u"]
+def test_own_files_and_deletion_vectors_of_a_clone_are_kept(source: Table, tmp_path: Path) -> None:
+    source.alter("RENAME COLUMN b TO c")
+    source.alter("RENAME COLUMN c TO b")  # every file has logical names
+    clone = source.clone(tmp_path / "clone")
+    insert_one_file(clone, "(20, 'x20'), (21, 'x21')")
+    clone.spark.sql(f"DELETE FROM {clone.name} WHERE a IN (0, 20)")
+    own = [vector for vector in vectors_of(clone) if vector["storageType"] == "u"]
 
-    unmap(clone)
+    assert files_of(unmap(clone)) == "1 3 0"
 
-    assert own in vectors_of(clone)
-    assert len(vector_files(clone)) == 3
+    assert len(own) == 2
+    assert all(vector in vectors_of(clone) for vector in own)
     move_away(source)
-    assert sorted(clone.rows()) == ROWS[1:]
+    assert sorted(clone.rows()) == [*ROWS[1:], (21, "x21")]
 
 
 def test_inline_deletion_vectors_are_kept(source: Table, tmp_path: Path) -> None:
@@ -166,64 +158,31 @@ def test_inline_deletion_vectors_are_kept(source: Table, tmp_path: Path) -> None
     assert sorted(clone.rows()) == ROWS
 
 
-@pytest.mark.matrix
-def test_file_with_logical_names_is_copied_with_its_deletion_vector(
-    source: Table, tmp_path: Path
-) -> None:
-    insert_one_file(source, "(20, 'x20')")
-    source.alter("RENAME COLUMN b TO c")
-    source.alter("RENAME COLUMN c TO b")
-    clone = source.clone(tmp_path / "clone")
-
-    assert counts(unmap(source)) == (4, 0, 0)
-    assert counts(unmap(clone)) == (0, 4, 0)
-
-    move_away(source)
-    assert sorted(clone.rows()) == [*ROWS, (20, "x20")]
-
-
-def test_file_and_deletion_vector_of_the_clone_are_kept(source: Table, tmp_path: Path) -> None:
-    source.alter("RENAME COLUMN b TO c")
-    source.alter("RENAME COLUMN c TO b")
-    clone = source.clone(tmp_path / "clone")
-    insert_one_file(clone, "(20, 'x20'), (21, 'x21')")
-    clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 20")
-
-    assert counts(unmap(clone)) == (1, 3, 0)
-
-    move_away(source)
-    assert sorted(clone.rows()) == [*ROWS, (21, "x21")]
-
-
-@pytest.mark.matrix
-def test_removal_in_a_clone_of_a_clone_copies_deletion_vectors(
-    source: Table, clone: Table, tmp_path: Path
-) -> None:
-    clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
-    third = clone.clone(tmp_path / "third")
-
-    unmap(third)
-
-    move_away(source)
-    clone.path.rename(tmp_path / "gone")
-    assert sorted(third.rows()) == ROWS[1:]
-
-
-@pytest.mark.matrix
-def test_deletion_vectors_are_copied_into_random_folders(source: Table, clone: Table) -> None:
+def randomize_and_unmap(clone: Table) -> None:
     clone.alter("SET TBLPROPERTIES ('delta.randomizeFilePrefixes' = 'true')")
-
-    log = unmap(clone)
-
-    folders = {local(clone.path, path).parent for path in live(log)}
+    folders = {local(clone.path, path).parent for path in live(unmap(clone))}
     assert {file.parent for file in vector_files(clone)} == folders != {clone.path}
-    move_away(source)
-    assert sorted(clone.rows()) == ROWS
 
 
-@pytest.mark.matrix
-def test_align_names_copies_deletion_vectors(source: Table, clone: Table) -> None:
-    clone.usage.align_names(progress=None)
+def clone_and_unmap(clone: Table) -> None:
+    third = clone.clone(clone.path.with_name("third"))
+    unmap(third)
+    move_away(clone)
+    third.path.rename(clone.path)
+
+
+@pytest.mark.parametrize(
+    "act",
+    in_matrix(
+        randomize_and_unmap,
+        clone_and_unmap,
+        lambda clone: clone.usage.align_names(progress=None),
+    ),
+)
+def test_vectors_are_copied_in_other_ways(
+    source: Table, clone: Table, act: Callable[[Table], object]
+) -> None:
+    act(clone)
 
     move_away(source)
     assert sorted(clone.rows()) == ROWS
@@ -233,9 +192,31 @@ def test_align_names_copies_deletion_vectors(source: Table, clone: Table) -> Non
 def test_failed_removal_deletes_its_copies_of_deletion_vectors(source: Table, clone: Table) -> None:
     (*_, last) = live(clone.log).values()
     local(clone.path, last["path"]).unlink()
-    before = data_files(clone.path)
 
-    with untouched(clone), clone.refusal(UNREADABLE):
+    with untouched(clone), clone.refusal("USAGE_TRACKING_UNREADABLE_DATA_FILE"):
         unmap(clone)
 
-    assert data_files(clone.path) == before == set()
+    assert data_files(clone.path) == set()
+
+
+def test_relative_path_to_a_file_outside_of_the_table_is_copied(
+    table: Table, tmp_path: Path
+) -> None:
+    source = Table(table.spark, tmp_path / "source").create("a INT, b INT", TRACKED, NAME_MODE)
+    source.alter("DROP COLUMN b")
+    insert_one_file(source, "(1)")
+    table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
+    commit = table.path / "_delta_log" / f"{0:020}.json"
+    text, count = re.subn('"path":"[^"]*/source/', '"path":"../source/', commit.read_text())
+    commit.write_text(text)
+    commit.with_name(f".{commit.name}.crc").unlink()
+    for checkpoint in commit.parent.glob("*checkpoint*"):
+        checkpoint.unlink()
+    forget_logs(table.spark)
+    assert (count, table.selected()) == (1, [(1,)])
+
+    log = unmap(table)
+
+    assert files_of(log) == "0 1 0"
+    assert not any(".." in file for file in log.live_files)
+    assert table.selected() == [(1,)]

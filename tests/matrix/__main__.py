@@ -43,7 +43,7 @@ STORE_TESTS = Path("tests") / "object_stores"
 SHORT_TESTS = [
     "test_session_start.py",
     "test_statements.py",
-    "test_removal_by_metadata.py",
+    "test_removals.py",
     "test_describe_table.py",
     "test_column_history.py",
     "test_audited_tables.py",

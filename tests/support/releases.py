@@ -83,6 +83,8 @@ TAKES_PARQUET = pytest.mark.skipif(
 
 # Delta has `columnMapping.reuseColumnMetadataDuringReplace` since 4.1.
 REPLACED_COLUMNS_ARE_NEW = since_delta_4_1("gives the columns of a REPLACE new ids and names")
+MAKES_NO_FOLDERS = since_delta_4_1("makes a folder for each value of a mapped table too")
+PURGES_HIDDEN = since_delta_4_1("has VACUUM pass over the folders of `_p` once it is renamed")
 NAMES_NO_MISMATCH = since_delta_4_1("has no condition for a schema that does not fit")
 
 

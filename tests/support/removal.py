@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
-import pytest
+import pyarrow.parquet
 
 from tests.support import vectors
 from tests.support.delta_table import NONE_MODE as NONE_MODE
@@ -20,12 +21,17 @@ from tests.support.session_conf import session_conf
 from tests.support.table_files import live as live
 from tests.support.table_log import TableLog
 from tests.support.table_log import local as local
-from tests.support.variants import in_matrix
 
 SETTING = "spark.sparkext.columnMapping.removal"
 PURGE_SETTING = "spark.sparkext.columnMapping.purge"
 OPERATION = "REMOVE COLUMN MAPPING"
+REPLACES_FILES = (OPERATION, "REORG")
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
+
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+RANDOM = "delta.randomizeFilePrefixes"
+CHANGING = {"path", "size", "modificationTime", "partitionValues", "stats", "dataChange"}
+"""The keys of an action that may differ for a copy."""
 
 Action = dict[str, Any]
 
@@ -38,31 +44,6 @@ def unmap(table: Table) -> TableLog:
     assert log.operation == OPERATION
     assert_checksum_holds(log)
     return log
-
-
-def by_unset(table: Table) -> None:
-    with table.one_commit():
-        table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
-
-
-def by_drop_feature(table: Table) -> None:
-    table.alter("DROP FEATURE columnMapping")
-
-
-def by_drop_feature_support(table: Table) -> None:
-    table.delta_table.dropFeatureSupport("columnMapping")
-
-
-# Each way to remove column mapping, and the mode afterwards.
-WAYS = pytest.mark.parametrize(
-    ("remove_mapping", "mode"),
-    [
-        (unmap, "none"),
-        (by_unset, None),
-        (by_drop_feature, None),
-        *in_matrix((by_drop_feature_support, None)),
-    ],
-)
 
 
 def removal_of(log: TableLog) -> TableLog:
@@ -143,6 +124,64 @@ def counts(log: TableLog) -> tuple[int, int, int]:
     assert numbers["numCopiedBytes"] + numbers["numRewrittenBytes"] == numbers["numRemovedBytes"]
     assert numbers["numKeptBytes"] == sum(before.values()) - numbers["numRemovedBytes"]
     return kept, copied, rewritten
+
+
+def files_of(log: TableLog) -> str:
+    """Returns the numbers of kept, copied and rewritten files of a removal or a purge.
+
+    Returns `none` if the commit has metadata alone, and `delta` if Delta's removal replaced all
+    files. Asserts that the metrics fit, and that copies have all that their sources have.
+    """
+    before, removed = live(log.at(log.version - 1)), log.actions("remove")
+    if copied(log) == len(removed):
+        assert_copies_are_alike(log)
+    if log.operation != OPERATION:
+        return f"{len(before) - len(removed)} {copied(log)} {len(removed) - copied(log)}"
+    numbers = metrics(log)
+    if "numCopiedFiles" not in numbers:
+        assert {action["path"] for action in removed} == before.keys()
+        return "delta"
+    if before and not any(numbers.values()):
+        assert log.actions("add") == removed == []
+        return "none"
+    return "{} {} {}".format(*counts(log))
+
+
+def assert_copies_are_alike(log: TableLog) -> None:
+    """Asserts that copies are in the folders of their partition values and keep everything else."""
+    for old, new in pairs(log):
+        kept = (old.keys() | new.keys()) - CHANGING
+        if old.get("deletionVector", {}).get("storageType") == "p":  # copied from another table
+            kept -= {"deletionVector"}
+        for key in kept:
+            assert (old.get(key) or None) == (new.get(key) or None), key
+        assert not re.match("/|[a-z]+:/", new["path"])  # the table can be moved
+        values = {name: value or HIVE_NULL for name, value in new["partitionValues"].items()}
+        is_odd = any("\0" in value or len(value.encode()) > 100 for value in values.values())
+        if log.operation == OPERATION and not is_odd and RANDOM not in log.configuration:
+            folders = [unquote(folder) for folder in unquote(new["path"]).split("/")[:-1]]
+            assert folders == [
+                f"{name}={values[name]}" for name in log.metadata["partitionColumns"]
+            ]
+
+
+def add_again(table: Table, **changes: object) -> None:
+    """Commits a changed action of the newest file, as another engine may. None removes a key."""
+    *_, last = newest_adds(table.log).values()
+    add = {**last, "dataChange": False, **changes}
+    table.log.append_foreign({"add": {key: each for key, each in add.items() if each is not None}})
+
+
+def add_foreign_file(table: Table, columns: dict[str, list[Any]]) -> None:
+    """Adds a file of pyarrow without statistics and field ids."""
+    path = table.path / f"foreign {table.log.version}.parquet"
+    fields = {
+        name: pyarrow.array(values, None if str in map(type, values) else pyarrow.int32())
+        for name, values in columns.items()
+    }
+    pyarrow.parquet.write_table(pyarrow.table(fields), path)
+    add = {"path": quote(path.name), "size": path.stat().st_size, "modificationTime": 0}
+    table.log.append_foreign({"add": {**add, "partitionValues": {}, "dataChange": True}})
 
 
 def copied(log: TableLog) -> int:
