@@ -209,9 +209,11 @@ soak: venv jar ## Compare HISTORIES random histories with the model in JOBS proc
 	$(BIN)/python -m tests.histories.soak --histories $(HISTORIES) --jobs $(JOBS)
 
 .PHONY: lint
-lint: venv ## Check style, types and workflows: ruff, mypy, google-java-format, zizmor
+lint: venv ## Check style, spelling, types and workflows: ruff, codespell, mypy, google-java-format, zizmor
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell --skip docs/golden,docs/_build,docs/pictures --ignore-words-list advices,copyin \
+		*.md .github docs spark_ext jars/src
 	$(BIN)/mypy
 	$(BIN)/zizmor --offline --quiet --min-severity medium .github
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
