@@ -282,8 +282,8 @@ def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
 def _duration(spark: SparkSession, interval: str) -> timedelta:
     """Returns the duration of an interval without months, as Delta allows for its retentions."""
     text = f"TIMESTAMP_NTZ'1970-01-01 00:00:00' + CAST({literal(interval)} AS INTERVAL)"
-    (row,) = run(spark, f"SELECT {text} AS end").collect()
-    end: datetime = row["end"]
+    (row,) = run(spark, f"SELECT {text}").collect()
+    end: datetime = row[0]
     return end - _EPOCH
 
 

@@ -47,7 +47,7 @@ def test_tables_of_another_catalog_and_paths_may_have_any_name(
 
     with session_conf(spark, RESERVED):
         first = remove("readers")
-    second = remove("writers")
+        second = remove("writers")
 
     assert outcomes(first) == ["DONE"] * 7, first.text()
     paths = [odd, copied.path, *(tables / "deep" / place for place in places)]
