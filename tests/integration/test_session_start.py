@@ -259,7 +259,7 @@ def test_delta_that_the_hooks_fit_starts_with_a_warning_when_it_is_newer(
     assert TableLog(tmp_path / "t").physical_names == {"a": "a", "b": "b"}
 
 
-@pytest.mark.broken_table("feature_without_flag")
+@pytest.mark.broken_table("feature_without_flag", "logical_name_missing")
 @pytest.mark.matrix
 def test_delta_is_unchanged_when_it_has_the_feature_itself(
     tmp_path: Path, delta_jars: list[str]
