@@ -28,14 +28,8 @@ if TYPE_CHECKING:
         SurveyedTable,
         SurveySums,
     )
-    from spark_ext.tables.calls import (
-        LakehouseOptions,
-        align_names,
-        remove_column_mapping,
-        track,
-        untrack,
-    )
-    from spark_ext.tables.find import Survey, survey
+    from spark_ext.tables.calls import align_names, remove_column_mapping, track, untrack
+    from spark_ext.tables.find import LakehouseOptions, Survey, survey
     from spark_ext.tables.inspect import (
         AuditResult,
         Certificate,
@@ -70,8 +64,8 @@ _NAMES = {
     "model.metadata": "ColumnChange FileCount FlagChange",
     "removal.reasons": "Reason",
     "removal.stages": "CostSum ErrorSum Obstacle ObstacleSum RemovalStage SurveySums SurveyedTable",
-    "tables.calls": "LakehouseOptions align_names remove_column_mapping track untrack",
-    "tables.find": "Survey survey",
+    "tables.calls": "align_names remove_column_mapping track untrack",
+    "tables.find": "LakehouseOptions Survey survey",
     "tables.inspect": "AuditResult Certificate DroppedColumns audit dropped_columns",
     "tables.progress": "LakehouseProgress Progress",
     "tables.report": "LakehouseInterrupted LakehouseReport OutcomeSum StatementResult TableResult",

@@ -15,7 +15,8 @@ from typing import Any
 from spark_ext.cli.output import PROGRESS
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.removal.stages import STAGES
-from spark_ext.tables.calls import LakehouseOptions, remove_column_mapping
+from spark_ext.tables.calls import remove_column_mapping
+from spark_ext.tables.find import LakehouseOptions
 from spark_ext.tables.inspect import audit, dropped_columns
 from spark_ext.tables.report import require_form, require_writable
 from spark_ext.tables.table import UsageTracking

@@ -186,7 +186,7 @@ def _goal(name: str, function: str, what: str, *examples: str) -> Command:
 
 def _add_run(own: Iterable[str], parser: argparse.ArgumentParser) -> None:
     add_places(parser)
-    limits = [name for name in calls.LakehouseOptions.__annotations__ if name not in PLACES]
+    limits = [name for name in find.LakehouseOptions.__annotations__ if name not in PLACES]
     add_options(parser.add_argument_group("budget"), *limits)
     output = parser.add_argument_group("output")
     add_forms(output, "a JSON object with the sums, and one for each table", has_all=True)

@@ -1,197 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls over many tables, and their options."""
+"""The calls over many tables."""
 
 from __future__ import annotations
 
-import math
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import timedelta
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA, SurveyedTable
-from spark_ext.tables.find import Place, chosen_tables, text_of
-from spark_ext.tables.goals import Alignment, Goal, Plan, Removal, Tracking
-from spark_ext.tables.progress import LakehouseProgress, Reporter, shown
+from spark_ext.removal.stages import CHEAPEST_FIRST, METADATA
+from spark_ext.tables.find import LakehouseOptions, Options, Place, chosen_tables, text_of
+from spark_ext.tables.goals import Alignment, Goal, Plan, Removal, Tracking, Until
+from spark_ext.tables.progress import Reporter
 from spark_ext.tables.report import PLANNED, LakehouseInterrupted, LakehouseReport, TableResult
-from spark_ext.tables.run import Budget, Runner, without_run
-from spark_ext.tables.sql import SCHEMA, SURVEYED, copying, is_path
+from spark_ext.tables.run import Runner, without_run
+from spark_ext.tables.sql import SURVEYED, copying
 from spark_ext.tables.threads import receiving_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from typing_extensions import Unpack
-
-    from spark_ext.tables.table import Until
-
-
-# Returns whether a table with a name and a kind is read.
-Chosen = Callable[[str, str | None], bool]
-
-CONTINUE = "continue"
-_FILTERS = ("include", "exclude")
-_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
-
-
-class LakehouseOptions(TypedDict, total=False):
-    """The options of a call over many tables.
-
-    Args:
-        include: Shell patterns of tables (`fnmatch`), by default all; on the command line
-            repeatable. A pattern matches the name of a table with or without its catalog and
-            schemas, or the path of a table or its last folder. Letter case counts if Spark is
-            case-sensitive.
-        exclude: Patterns of tables to omit, also if `include` matches; repeatable, too.
-        only: Returns whether the table of a survey row is included. The row of a table that cannot
-            be read has its name and its error alone.
-        parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
-            in a separate scheduler pool if `spark.scheduler.mode` is FAIR.
-        max_bytes: A limit for the planned bytes of all tables that begin; on the command line with
-            a unit, such as 500GB (10^9 bytes each) or 500GiB. Each table is read again before it
-            begins; files that other writers add later do not count.
-        max_time: A limit in seconds, or a `timedelta`; on the command line such as 6h, 90m or
-            1h30m. When the time is over, no table begins, and running tables are cancelled.
-        on_error: `continue` (the default), or the number of failures after which no table begins.
-        dry_run: Return the plan, and change nothing.
-        progress: Called before the first table, every two seconds, and after tables; None for no
-            reports.
-    """
-
-    include: str | Sequence[str]
-    exclude: str | Sequence[str]
-    only: Callable[[SurveyedTable], bool] | None
-    parallel: int
-    max_bytes: int | None
-    max_time: float | timedelta | None
-    on_error: Literal["continue"] | int
-    dry_run: bool
-    progress: Callable[[LakehouseProgress], None] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """The checked options; `LakehouseOptions` documents each. Raises TypeError or ValueError."""
-
-    include: str | Sequence[str] = ()
-    exclude: str | Sequence[str] = ()
-    only: Callable[[SurveyedTable], bool] | None = None
-    parallel: int = 4
-    max_bytes: int | None = None
-    max_time: float | timedelta | None = None
-    on_error: str | int = CONTINUE
-    dry_run: bool = False
-    progress: Callable[[LakehouseProgress], None] | None = shown
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "include", _patterns("include", self.include))
-        object.__setattr__(self, "exclude", _patterns("exclude", self.exclude))
-        if isinstance(self.max_time, timedelta):
-            object.__setattr__(self, "max_time", self.max_time.total_seconds())
-        for name in ("only", "progress"):
-            value = getattr(self, name)
-            _require(value is None or callable(value), name, value, "a function or None", TypeError)
-        require_number("parallel", self.parallel, 1)
-        if self.max_bytes is not None:
-            require_number("max_bytes", self.max_bytes, 0)
-        if self.max_time is not None:
-            require_number("max_time", self.max_time, 0, (int, float))
-            _require(self.max_time != math.inf, "max_time", self.max_time, "None for no limit")
-        if self.on_error != CONTINUE:
-            require_number("on_error", self.on_error, 1)
-        _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
-
-    @classmethod
-    def of(cls, function: str, options: Mapping[str, Any]) -> Options:
-        """Returns the options of a call of a function. Raises also if an option is unknown."""
-        for name in options.keys() - {each.name for each in fields(cls)}:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-        return cls(**options)
-
-    def budget(self) -> Budget:
-        """Returns the limits."""
-        assert not isinstance(self.max_time, timedelta)
-        errors = self.on_error if isinstance(self.on_error, int) else None
-        return Budget(self.max_bytes, self.max_time, errors)
-
-    @property
-    def filters(self) -> tuple[str, ...]:
-        """Returns the options that choose tables, in words."""
-        of_only = () if self.only is None else ("only: a function",)
-        patterns = (f"{name} {each}" for name in _FILTERS for each in getattr(self, name))
-        return (*patterns, *of_only)
-
-    def chooses(self, *, case_sensitive: bool) -> Chosen:
-        """Returns a function that returns whether the patterns choose the name of a table.
-
-        A schema that cannot be listed may have a table that `include` chooses. It is not chosen if
-        `exclude` has its name, or all its tables.
-        """
-
-        def matches(pattern: str, name: str) -> bool:
-            if not case_sensitive:
-                pattern, name = pattern.casefold(), name.casefold()
-            return fnmatchcase(name, pattern)
-
-        def chosen(name: str, kind: str | None) -> bool:
-            if not self.include and not self.exclude:
-                return True
-            is_schema = kind == SCHEMA
-            forms = {*spellings(name), *(spellings(f"{name}.`*`") if is_schema else ())}
-            included, excluded = (
-                any(matches(pattern, form) for pattern in patterns for form in forms)
-                for patterns in (self.include, self.exclude)
-            )
-            return (included or is_schema or not self.include) and not excluded
-
-        return chosen
-
-
-def spellings(name: str) -> tuple[str, ...]:
-    """Returns the texts that a pattern may match: ends of a name, or a path and its last folder.
-
-    Example:
-        >>> spellings("c.sales.`tmp-1`")
-        ('c.sales.`tmp-1`', 'c.sales.tmp-1', 'sales.`tmp-1`', 'sales.tmp-1', '`tmp-1`', 'tmp-1')
-        >>> spellings("/data/trips.delta")
-        ('/data/trips.delta', 'trips.delta')
-    """
-    found = list(_PART.finditer(name))
-    parts = [(part[1] or "").replace("``", "`") or part[2] for part in found]
-    of_delta = len(parts) == 2 and parts[0] == "delta" and "/" in parts[1]
-    if of_delta or is_path(name):
-        place = parts[1] if of_delta else name
-        forms = [name, place, place.rstrip("/").rpartition("/")[2]]
-    else:
-        starts = [(name[part.start() :], parts[number:]) for number, part in enumerate(found)]
-        forms = [form for text, rest in starts for form in (text, ".".join(rest))]
-    return tuple(dict.fromkeys(forms))
-
-
-def _patterns(name: str, given: str | Sequence[str]) -> tuple[str, ...]:
-    if isinstance(given, str):
-        return (given,)
-    is_list = isinstance(given, Sequence) and all(isinstance(each, str) for each in given)
-    _require(is_list, name, given, "a text or a list of texts", TypeError)
-    return tuple(given)
-
-
-def require_number(
-    name: str, value: object, least: int, types: type | tuple[type, ...] = int
-) -> None:
-    """Raises if an option is not a number, or too small."""
-    is_number = isinstance(value, types) and not isinstance(value, bool)
-    _require(is_number, name, value, "a number", TypeError)
-    _require(value >= least, name, value, f"at least {least}")  # type: ignore[operator]
-
-
-def _require(
-    is_right: bool, name: str, value: object, expected: str, error: type[Exception] = ValueError
-) -> None:
-    if not is_right:
-        raise error(f"Cannot run with {name}={value!r}: use {expected}. No table was changed.")
 
 
 def remove_column_mapping(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from spark_ext.errors import (
     AlignmentConflictError,
@@ -140,6 +140,9 @@ class Goal:
     def conflict(self, plan: Plan, begun: Begun) -> SparkExtError:
         """Returns the error of a call for one table if another writer undid a statement."""
         raise NotImplementedError
+
+
+Until = Literal["unmapped", "readers", "writers"]
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,7 @@ from spark_ext.model.rows import as_row, in_utc, of_row, plain
 from spark_ext.model.schema import backticked, path_of
 from spark_ext.removal.stages import SurveyedTable
 from spark_ext.show import Facts, Lines, Part, Rendered, Table
-from spark_ext.tables.calls import Options, require_number
-from spark_ext.tables.find import Place, chosen_tables, text_of
+from spark_ext.tables.find import Options, Place, chosen_tables, require_number, text_of
 from spark_ext.tables.progress import (
     READING,
     LakehouseProgress,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.model.dropped import Asked
@@ -16,7 +16,7 @@ from spark_ext.model.rows import of_row
 from spark_ext.removal import stages
 from spark_ext.removal.reasons import reason_in_words, what_to_do
 from spark_ext.show import CARE, GOOD, Coloured, Facts, Lines, Part, Rendered, Table, cell
-from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, reach
+from spark_ext.tables.goals import Alignment, Begun, Goal, Plan, Removal, Until, reach
 from spark_ext.tables.inspect import DroppedColumns, dropped_columns_of
 from spark_ext.tables.progress import Progress, reported, shown_statement
 from spark_ext.tables.report import StatementResult, in_words, removal_counts
@@ -24,9 +24,6 @@ from spark_ext.tables.sql import Statements, answer, copying, literal, named_tab
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
-
-
-Until = Literal["unmapped", "readers", "writers"]
 
 
 _COLUMNS = ("stage", "reached", "cost", "files", "bytes")

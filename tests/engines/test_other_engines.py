@@ -15,7 +15,7 @@ from deltalake.exceptions import DeltaError, DeltaProtocolError
 from polars.exceptions import ShapeError
 from pyspark.sql import SparkSession
 
-from spark_ext.tables.table import Until
+from spark_ext.tables.goals import Until
 from tests.engines import engines
 from tests.engines.engines import Rows
 from tests.support.delta_table import NAME_MODE, Table

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spark_ext import UsageTracking
-from spark_ext.tables.table import Until
+from spark_ext.tables.goals import Until
 from tests.object_stores.aws import hadoop_version
 from tests.object_stores.requests import Harm, Kind, Request
 from tests.object_stores.s3 import MIB, S3

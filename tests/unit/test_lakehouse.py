@@ -15,7 +15,8 @@ import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
 from spark_ext.model.metadata import FileCount
 from spark_ext.removal.stages import STAGES
-from spark_ext.tables.calls import Options, _cheapest_first, spellings
+from spark_ext.tables.calls import _cheapest_first
+from spark_ext.tables.find import Options, spellings
 from spark_ext.tables.goals import Alignment, Goal, Plan, Removal, Tracking
 from spark_ext.tables.progress import Reporter, line
 from spark_ext.tables.report import ALREADY_DONE as REACHED

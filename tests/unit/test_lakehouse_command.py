@@ -32,7 +32,7 @@ from spark_ext.cli.arguments import output_file
 from spark_ext.cli.commands import COMMANDS
 from spark_ext.errors import InvalidFileNameError
 from spark_ext.tables import calls, inspect
-from spark_ext.tables.calls import LakehouseOptions
+from spark_ext.tables.find import LakehouseOptions
 
 MANY = 150  # a report shows fewer tables by default
 REPORT = LakehouseReport(

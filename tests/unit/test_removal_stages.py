@@ -11,7 +11,7 @@ import pytest
 
 from spark_ext.process.questions import ask
 from spark_ext.removal.stages import STAGES
-from spark_ext.tables.table import Until
+from spark_ext.tables.goals import Until
 from tests.unit.case_files import table_of
 from tests.unit.tables import wire_facts, wire_protocol
 
