@@ -29,11 +29,7 @@ from tests.integration.lakehouse_tables import (
 from tests.support.delta_table import Table
 from tests.support.session_conf import SetConf
 
-pytestmark = [
-    pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
-    # After the first test, the audit finds the broken tables of the schema.
-    pytest.mark.broken_table("unreadable_schema", "log_without_start"),
-]
+pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
 SCHEMA = "lakehouse"
 
@@ -44,6 +40,7 @@ def tables(spark: SparkSession) -> Iterator[dict[str, Table]]:
     spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
+@pytest.mark.broken_table("unreadable_schema", "log_without_start")
 def test_removal_of_a_schema_reaches_every_table_that_can(
     spark: SparkSession, tables: dict[str, Table]
 ) -> None:

@@ -350,9 +350,9 @@ def test_rows_that_do_not_fit_are_refused(
 def test_missing_removal_stage_is_refused(tracked: Table, rules: Callable[..., str]) -> None:
     rules(
         setup="""
-            from spark_ext.removal import row
-            every = row.stages
-            row.stages = lambda facts: every(facts)[1:]
+            from spark_ext.removal import stages as module
+            every = module.stages
+            module.stages = lambda facts: every(facts)[1:]
             """
     )
     usage = tracked.usage
