@@ -41,6 +41,12 @@ COLUMN = {
     **{"path": "a", "name": "a", "physicalName": "a", "id": 1, "type": "int"},
     **{"addedVersion": None, "renamedVersion": None, "nameInFilesOf": None},
 }
+# A row of `column_mapping_status`.
+STATUS: dict[str, object] = {
+    **{"mode": "name", "tracked": True, "hasDroppedOrRenamed": False, "minReaderVersion": 2},
+    **{"minWriterVersion": 7, "readerFeatures": None, "writerFeatures": ["a"], "trueSince": None},
+    **{"droppedOrRenamed": [], "historyFrom": 0},
+}
 
 
 def refusal_then_recovery(table: Table, driver_conf: SetConf) -> AnalysisException:
@@ -320,28 +326,34 @@ def test_long_answer_is_truncated_in_the_error(tracked: Table, rules: Callable[.
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("function", "answer"),
     [
-        "nonsense",
-        "{}",
-        '{"rows": {}}',
-        '{"rows": ["a"]}',
-        '{"rows": [null]}',
-        '{"rows": [{}]}',
         *(
-            json.dumps({"rows": [COLUMN, COLUMN | change]})
-            for change in ({"path": 1}, {"id": "1"}, {"id": 1.5}, {"id": 2**63}, {"other": 1})
+            ("column_mapping", text)
+            for text in ("nonsense", "{}", '{"rows": {}}', '{"rows": ["a"]}', '{"rows": [null]}')
+        ),
+        *(
+            (function, json.dumps({"rows": [right, {**right, key: value}]}))
+            for function, right, key, value in (
+                ("column_mapping", {}, "path", "a"),
+                *(("column_mapping", COLUMN, "id", value) for value in ("1", 1.5, 2**63)),
+                ("column_mapping", COLUMN, "path", 1),
+                ("column_mapping", COLUMN, "other", 1),
+                ("column_mapping_status", STATUS, "tracked", 0),
+                ("column_mapping_status", STATUS, "writerFeatures", [1]),
+                ("column_mapping_status", STATUS, "droppedOrRenamed", [{"change": 1}]),
+            )
         ),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(
-    tracked: Table, rules: Callable[..., str], answer: str
+    tracked: Table, rules: Callable[..., str], function: str, answer: str
 ) -> None:
     """Spark's own reader would return no row, or null."""
     rules(f"return {answer!r}")
 
     with pytest.raises(AnalysisException) as refused:
-        tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')").collect()
+        tracked.spark.sql(f"SELECT * FROM {function}('{tracked.name}')").collect()
 
     assert_malformed(refused.value)
     assert answer[:200] in parameters(refused.value)["problem"]
