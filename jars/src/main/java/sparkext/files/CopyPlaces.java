@@ -233,7 +233,9 @@ public final class CopyPlaces {
     Path folder = paths.table();
     for (Map.Entry<String, String> value : values.entrySet()) {
       String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
-      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH || hidden.test(name)) {
+      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH
+          || name.indexOf('\0') >= 0 // of a BINARY value
+          || hidden.test(name)) {
         return randomFolder(SHORT_PREFIX_LENGTH);
       }
       folder = new Path(folder, name);
