@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # A note may explain a problem. A skipped session is one that its user does not need.
 STATUSES = OK, NOTE, PROBLEM, SKIPPED = "ok", "note", "problem", "skipped"
 # The ways to start a session: with the settings of `spark-defaults.conf` alone, or `configure`.
-WAYS = DEFAULTS, CONFIGURE = "defaults", "configure"
+DEFAULTS, CONFIGURE = "defaults", "configure"
 REPORT = "trial.json"
 
 _HOW = {DEFAULTS: "spark-defaults.conf alone", CONFIGURE: "spark_ext.configure"}

@@ -46,6 +46,11 @@ DEPLOY_MODES = CLIENT, CLUSTER = "client", "cluster"
 _LISTS = (PACKAGES, JARS, EXTENSIONS)
 
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
+
+# Both halves report it for a jar without a version.
+UNKNOWN_VERSION = "(unknown version)"
 
 
 def configure(
@@ -275,13 +280,6 @@ def _loader(context: JavaObject, name: str) -> JavaObject | None:
         if error.java_exception.getClass().getName() != "java.lang.ClassNotFoundException":
             raise
         return None
-
-
-# Both halves report it for a jar without a version.
-UNKNOWN_VERSION = "(unknown version)"
-
-USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
-DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def require_jars(jvm: Any) -> None:

@@ -361,7 +361,7 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
         num_other_names=sum(physical_name(field) != field["name"] for field in fields),
         num_files=facts.files.num_files,
         size_in_bytes=facts.files.size_in_bytes,
-        # By name, because a missing stage must be an error.
+        # Each stage is read by name: a missing one is an error.
         unmapped=costs[UNMAPPED],
         readers=costs[READERS],
         writers=costs[WRITERS],

@@ -106,7 +106,7 @@ class Plan:
 
 @dataclass
 class Begun:
-    """What a call has done with a table; `removal` is the plan before the last removal."""
+    """The statements of a call on a table; `removal` is the plan before the last removal."""
 
     first: SurveyedTable
     done: list[StatementResult] = field(default_factory=list)

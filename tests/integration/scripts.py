@@ -465,7 +465,7 @@ class Script:
             logs = {"log": before, "before": self.before, "source": self.tables["source"].log}
             assert eval(statement.removeprefix("check "), {**known, **logs, "table": table}), line
         elif condition := CONDITION.match(expected):
-            files = removal.data_files(table.path)
+            files = condition["untouched"] and removal.data_files(table.path)
             with refusal(condition["name"]) as refused:
                 self.statement(table, statement)
             commits = int(condition["commits"] or 0)

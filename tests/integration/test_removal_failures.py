@@ -78,7 +78,7 @@ def test_removal_is_refused_when_the_rules_are_unavailable(
 # Unreadable files.
 
 
-# What becomes of the bytes of a file. None deletes it, and `spoiled` leaves its footer intact.
+# Each harm changes the bytes of a file. None deletes the file; `spoiled` keeps its footer.
 HARMS: dict[str, Callable[[bytes], bytes | None]] = {
     "missing": lambda content: None,
     "cut short": lambda content: content[:-20],

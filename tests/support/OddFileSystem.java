@@ -10,8 +10,7 @@ import org.apache.hadoop.fs.Path;
  *
  * <p>`fail-N`: the write of a new data file fails after some bytes, and deletes `fail-N`. If a
  * `spare-N` exists, the write deletes the `spare-N` and succeeds. `gate`: while this file exists,
- * one new data file is not closed, and the file `waiting` exists. `deleted-after-listing`: the path
- * in this file is deleted once its parent is listed.
+ * one new data file is not closed, and the file `waiting` exists.
  *
  * <p>The system property `odd.lists` counts the listings of logs. A folder `lost-class` fails as a
  * storage whose SDK is not on the class path.
@@ -35,17 +34,7 @@ public class OddFileSystem extends LocalStorage {
     if (path.getName().equals("_delta_log")) {
       countList();
     }
-    FileStatus[] listed = super.listStatus(path);
-    String folder = System.getProperty("odd.folder");
-    java.nio.file.Path fault = folder == null ? null : Paths.get(folder, "deleted-after-listing");
-    if (fault != null && Files.exists(fault)) {
-      Path deleted = new Path(Files.readString(fault));
-      if (deleted.getParent().toUri().getPath().equals(path.toUri().getPath())) {
-        Files.delete(fault);
-        delete(deleted, /* recursive= */ true);
-      }
-    }
-    return listed;
+    return super.listStatus(path);
   }
 
   private static synchronized void countList() {

@@ -44,10 +44,6 @@ class OddDisk:
         """Delays closing the next data file until `release`. Only the first call has an effect."""
         (self._folder / "gate").touch()
 
-    def delete_after_listing(self, path: Path) -> None:
-        """Deletes a path as soon as its parent is listed."""
-        (self._folder / "deleted-after-listing").write_text(str(path))
-
     def release(self) -> None:
         (self._folder / "gate").unlink(missing_ok=True)
 

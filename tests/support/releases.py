@@ -49,9 +49,6 @@ REFRESHES_STALE_CACHES = SPARK < (4, 1)
 # Spark's condition if a session changes a setting of the application.
 STATIC_SETTING = "CANNOT_MODIFY_STATIC_CONFIG" if SPARK >= (4, 1) else "CANNOT_MODIFY_CONFIG"
 
-# CREATE TABLE .. LIKE accepts delta.`/path` since Spark 4.2, and only tables of a catalog before.
-LIKE_TAKES_PATHS = SPARK >= (4, 2)
-
 # INSERT BY NAME and DataFrame writers cast to the table's types while evolving, since Delta 4.2
 # (DeltaAnalysis.scala: `allowSchemaEvolution`).
 CASTS_EVOLVING_INSERTS = DELTA >= (4, 2)

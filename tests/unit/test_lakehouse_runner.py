@@ -66,7 +66,7 @@ def session() -> FakeSession:
     return FakeSession()
 
 
-# What Delta does, and what others do meanwhile.
+# Failures of Delta, and other writers.
 
 
 class MetadataChangedException(Exception):

@@ -52,7 +52,7 @@ final class TableFunctionCall extends LogicalPlan implements MultiInstanceRelati
   /** Whether the optimizer rules of all extensions have seen the relations. */
   private final boolean seen;
 
-  /** What all copies of the plan share: the function, its tables, and rows that are read once. */
+  /** The function, its tables and its rows, which all copies of the plan use. */
   private static final class Answer {
     private final String function;
     private final Callable<FoundTables> question;
