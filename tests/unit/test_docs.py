@@ -159,19 +159,36 @@ def test_blocks_that_run_elsewhere_or_never_exist() -> None:
         assert shown(block) is None
 
 
+def options_of(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
 @pytest.mark.parametrize(("page", "command"), commands())
-def test_commands_of_pages_exist(page: str, command: str) -> None:
+def test_commands_of_pages_exist(
+    page: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     program, *arguments = command.replace("python -m spark_ext", "spark-ext").split()
     if program == "spark-ext":
         with pytest.raises(SystemExit) as ended:
             command_line.main([*arguments, "--help"])
         assert ended.value.code == 0
+        # With --help, argparse ignores options that do not exist.
+        assert options_of(command) <= options_of(capsys.readouterr().out)
         return
     makefile = (CHECKOUT / "Makefile").read_text()
     for argument in re.sub(r"'[^']*'", "", " ".join(arguments)).split():
         name, is_variable, _ = argument.partition("=")
         declared = rf"^{name} \?=" if is_variable else rf"^\.PHONY: {name}$"
         assert re.search(declared, makefile, re.MULTILINE), command
+
+
+def test_page_of_many_tables_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command_line.main(["remove", "--help"])
+
+    options = options_of(capsys.readouterr().out) - {"--help"}
+    listed = "".join(row[0] for row in rows(CHECKOUT / "docs" / "lakehouse.md"))
+    assert options_of(listed) == options
 
 
 def test_engines_page_names_the_tested_versions() -> None:
